@@ -1,0 +1,17 @@
+"""Compiled kernels are cached under a name that changes with the sources: numba does not see edits in other files."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+_sources = sorted((Path(__file__).resolve().parents[1] / "structens").rglob("*.py"))
+_digest = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"structens-numba-{_digest}"))
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+settings.register_profile(
+    "structens", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("structens")
