@@ -26,7 +26,7 @@ class Estimator:
     def _parameter_names(cls) -> list[str]:
         if cls.__init__ is object.__init__:
             return []
-        return [name for name in inspect.signature(cls).parameters]
+        return list(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; with `deep` those of nested estimators too, as ``outer__inner``."""

@@ -90,7 +90,8 @@ class Slots:
         known = self.gold >= GAP
         sums = np.concatenate([[0], np.cumsum(known)])
         counted = sums[self.offsets[1:]] - sums[self.offsets[:-1]]
-        return np.logical_and(counted == self.lengths, self.lengths > 0)
+        complete: NDArray[np.bool_] = (counted == self.lengths) & (self.lengths > 0)
+        return complete
 
     def __getitem__(self, index: Index) -> Slots:
         chosen = np.arange(len(self))[index]
