@@ -243,6 +243,26 @@ class ExpertPredictions:
             weights=None if self.weights is None else self.weights[:, columns],
         )
 
+    def reindex(self, names: Sequence[str]) -> ExpertPredictions:
+        """The same records with exactly these experts; those that are missing gave no answer.
+
+        Raises
+        ------
+        DataError
+            If there is an expert that is not among `names`.
+        """
+        if tuple(names) == self.names:
+            return self
+        extra = [name for name in self.names if name not in names]
+        if extra:
+            known = ", ".join(names)
+            raise DataError(f"expert {extra[0]!r} is not one of those learnt from", hint=f"those are {known}")
+        out = self
+        for name in names:
+            if name not in out.names:
+                out = out.add(name, [None] * len(self))
+        return out.select(names)
+
     def add(self, name: str, answers: Sequence[Sequenced | None]) -> ExpertPredictions:
         """The same records with one more expert, last in the order.
 
@@ -255,7 +275,7 @@ class ExpertPredictions:
             raise DataError(f"need {len(self)} answers under a new name, got {len(answers)}", expert=name)
         encoder = Encoder(self.alphabet.labels)
         rows, unit = encode_answers(encoder, list(answers), self.unit)
-        if unit != self.unit and len(rows.values):
+        if unit != self.unit and any(answer is not None for answer in answers):
             raise DataError("answers must be of the type of the other experts'", expert=name)
         n, p = len(self), self.n_experts
         both = _stack([self.hypotheses, rows])

@@ -1,0 +1,25 @@
+"""Estimators: `fit`, `combine`, `predict`, `confidence`, `score`."""
+
+from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.methods import LEARNING, METHODS, default_method, make_ensemble
+from structens.ensembles.model_selection import cross_predict, folds
+from structens.ensembles.path_experts import PathExpertEnsemble
+from structens.ensembles.vote import Votes, rover, vote
+from structens.ensembles.voting import BestExpert, MajorityVote
+
+__all__ = [
+    "LEARNING",
+    "METHODS",
+    "BestExpert",
+    "Combined",
+    "Ensemble",
+    "MajorityVote",
+    "PathExpertEnsemble",
+    "Votes",
+    "cross_predict",
+    "default_method",
+    "folds",
+    "make_ensemble",
+    "rover",
+    "vote",
+]

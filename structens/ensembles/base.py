@@ -1,0 +1,180 @@
+"""Ensemble: what all combiners share: align, weigh, vote, and hand out answers with confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.align import align, needs_alignment
+from structens.core import GAP, DataError, Estimator, ExpertPredictions, ParameterError, Ragged, Slots
+from structens.ensembles.vote import Votes, vote
+from structens.losses import edit_distance
+
+ALIGN = ("auto", "always", "never")
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """One answer for each of n records, with what it rests on.
+
+    Parameters
+    ----------
+    X : ExpertPredictions
+        The records combined, in the order of the ensemble's experts.
+    prediction : Ragged of int32, n rows
+        Codes of ``X.alphabet``.
+    confidence : ndarray of float64, shape (n_units,)
+        Share of the vote behind each unit, in [0, 1].
+    support : ndarray of bool, shape (n_units, p)
+        The experts that proposed the unit.
+    source : ndarray of int64, shape (n_units,)
+        Place in ``X.hypotheses.values`` of the unit as the first expert behind it gave it.
+    n_ties : ndarray of int64, shape (n,)
+        Slots in which another label had as many votes.
+    notes : tuple of str
+        What a user should know, such as positions beyond those learnt.
+    """
+
+    X: ExpertPredictions
+    prediction: Ragged
+    confidence: NDArray[np.float64]
+    support: NDArray[np.bool_]
+    source: NDArray[np.int64]
+    n_ties: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.prediction)
+
+    @property
+    def answers(self) -> list[Any]:
+        """Answers of the input's type."""
+        return self.X.render(self.prediction)
+
+    @property
+    def confidences(self) -> list[list[float]]:
+        """Confidence of each unit of each record."""
+        return Ragged(self.confidence, self.prediction.offsets).to_list()
+
+    @property
+    def experts(self) -> list[list[list[str]]]:
+        """For each unit of each record the names of the experts that proposed it."""
+        names = np.array(self.X.names, dtype=object)
+        rows = [names[row].tolist() for row in self.support]
+        cuts = self.prediction.offsets.tolist()
+        return [rows[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+class Ensemble(Estimator):
+    """Base of the combiners.
+
+    A subclass says which weight each transition of the path-expert automaton gets (`_weights`), and learns what it
+    needs for that (`_learn`). Equal labels of a slot add their weights; see `structens.ensembles.vote`.
+    """
+
+    needs_gold = False
+    align = "auto"
+
+    names_: tuple[str, ...]
+    aligned_: bool
+
+    def fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
+        """Learn from records with gold.
+
+        Parameters
+        ----------
+        X : ExpertPredictions, or what `ExpertPredictions.of` takes
+        y : sequence of answers, optional
+            Gold, in place of the records' own.
+
+        Raises
+        ------
+        DataError
+            If there are no records, or gold is needed and no record has any.
+        """
+        X = ExpertPredictions.of(X)
+        if y is not None:
+            X = X.with_gold(y)
+        if self.align not in ALIGN:
+            raise ParameterError(f"align must be one of {', '.join(ALIGN)}; got {self.align!r}")
+        if len(X) == 0:
+            raise DataError("there are no records to learn from")
+        self.names_ = X.names
+        self.aligned_ = needs_alignment(X) if self.align == "auto" else self.align == "always"
+        known = X.has_gold
+        if self.needs_gold and not known.any():
+            raise DataError("no record has gold, and this method learns from gold", hint="use method vote or rover")
+        if self.needs_gold:
+            X = X if known.all() else X[known]
+            self._learn(self._slots(X), X)
+        return self
+
+    def combine(self, X: Any) -> Combined:
+        """Combine records.
+
+        Time is linear in the units of all experts for records of bounded length; memory grows with the records
+        given, so hand over a long stream in batches.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called.
+        DataError
+            If there are experts that were not there in `fit`. Experts that are missing are absent: they do not vote.
+        """
+        self._check_fitted()
+        X = ExpertPredictions.of(X).reindex(self.names_)
+        slots = self._slots(X)
+        return _collect(X, slots, self._vote(slots, X), self._notes(slots))
+
+    def predict(self, X: Any) -> list[Any]:
+        """One answer for each record, of the input's type."""
+        return self.combine(X).answers
+
+    def confidence(self, X: Any) -> list[list[float]]:
+        """Confidence in [0, 1] of each unit of the answers."""
+        return self.combine(X).confidences
+
+    def score(self, X: Any, y: Sequence[Any] | None = None) -> float:
+        """One minus the token error rate (summed edit distance over summed gold length): higher is better."""
+        X = ExpertPredictions.of(X)
+        gold = X.gold if y is None else list(y)
+        pairs = [(a, g) for a, g in zip(self.predict(X), gold, strict=True) if g is not None]
+        length = sum(len(g) for _, g in pairs)
+        return 1.0 - sum(edit_distance(g, a) for a, g in pairs) / max(length, 1)
+
+    def _slots(self, X: ExpertPredictions) -> Slots:
+        return align(X, mode="always" if self.aligned_ else "never")
+
+    def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
+        """Learn from records that all have gold."""
+
+    def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
+        """Weight of each vote, shape (n_slots, p)."""
+        raise NotImplementedError
+
+    def _vote(self, slots: Slots, X: ExpertPredictions) -> Votes:
+        return vote(slots.labels, self._weights(slots, X))
+
+    def _notes(self, slots: Slots) -> tuple[str, ...]:
+        return ()
+
+
+def _collect(X: ExpertPredictions, slots: Slots, votes: Votes, notes: tuple[str, ...]) -> Combined:
+    said = np.flatnonzero(votes.label != GAP)
+    record = slots.record
+    n = len(X)
+    lengths = np.bincount(record[said], minlength=n)
+    return Combined(
+        X=X,
+        prediction=Ragged.from_lengths(votes.label[said], lengths),
+        confidence=np.minimum(votes.share[said], 1.0),
+        support=slots.labels[said] == votes.label[said, None],
+        source=slots.source[said, votes.first[said]],
+        n_ties=np.bincount(record, weights=votes.tie, minlength=n).astype(np.int64),
+        notes=notes,
+    )

@@ -1,0 +1,67 @@
+"""The methods by the names that the command line uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from structens.core import ParameterError
+from structens.ensembles.base import Ensemble
+from structens.ensembles.path_experts import PathExpertEnsemble
+from structens.ensembles.voting import BestExpert, MajorityVote
+
+
+def _rover(**options: Any) -> Ensemble:
+    return MajorityVote(**{"use_confidence": "average", **options})
+
+
+METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
+    "best": ("best expert", BestExpert),
+    "vote": ("majority", MajorityVote),
+    "rover": ("ROVER", _rover),
+    "rand": ("H_Rand", lambda **options: PathExpertEnsemble(rule="rand", **options)),
+    "mvote": ("H_MVote", lambda **options: PathExpertEnsemble(rule="mvote", **options)),
+    "cv": ("H_CV", lambda **options: PathExpertEnsemble(rule="cv", **options)),
+}
+"""Name on the command line -> (name in tables, maker)."""
+
+LEARNING = ("best", "rand", "mvote", "cv")
+"""Methods that need gold."""
+
+
+def make_ensemble(method: str, **options: Any) -> Ensemble:
+    """The combiner of that name.
+
+    Parameters
+    ----------
+    method : {"best", "vote", "rover", "rand", "mvote", "cv"}
+    **options
+        Parameters of `BestExpert`, `MajorityVote` or `PathExpertEnsemble`. Those that the method does not have are
+        left out, so that one set of options serves several methods.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method.
+
+    Examples
+    --------
+    >>> make_ensemble("vote", tie="expert"), make_ensemble("rover")
+    (MajorityVote(), MajorityVote(use_confidence='average'))
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    maker = METHODS[method][1]
+    known = set(maker().get_params(deep=False)) - {"rule"}
+    return maker(**{name: value for name, value in options.items() if name in known and value is not None})
+
+
+def default_method(has_gold: bool) -> str:
+    """The method taken when none is asked for: H_MVote where there is gold, ROVER where there is none.
+
+    Examples
+    --------
+    >>> default_method(True), default_method(False)
+    ('mvote', 'rover')
+    """
+    return "mvote" if has_gold else "rover"
