@@ -1,0 +1,152 @@
+"""Output files that appear whole or not at all: written aside, then renamed."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Protocol
+
+from structens.core import DataError
+from structens.io.source import reason
+
+
+class ByteSink(Protocol):
+    """What `atomic_output` gives: something to write bytes to."""
+
+    def write(self, data: bytes, /) -> Any:
+        """Write the bytes."""
+
+
+@contextmanager
+def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
+    """Open an output that takes its name only when the block ends well.
+
+    The bytes go to a temporary file in the same directory, which replaces the output at the end and is removed on any
+    error, `KeyboardInterrupt` and `SystemExit` included. So the output may be one of the inputs, also through a link:
+    what a symbolic link points to is replaced, not the link. Names that end in ``.gz`` and ``.zst`` are compressed,
+    with the same bytes for the same data. A device or a pipe is written to directly.
+
+    Parameters
+    ----------
+    path : path, or "-" for standard output
+
+    Raises
+    ------
+    DataError
+        If the output cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder, "out.jsonl")
+    ...     with atomic_output(target) as out:
+    ...         _ = out.write(b"{}")
+    ...         before = target.exists()
+    ...     print(before, target.read_bytes(), len(list(pathlib.Path(folder).iterdir())))
+    False b'{}' 1
+    """
+    if path == "-":
+        sys.stdout.flush()
+        stream = getattr(sys.stdout, "buffer", None) or _TextSink(sys.stdout)
+        yield _Checked(stream, "<stdout>")
+        stream.flush()
+        return
+    name = os.fsdecode(path)
+    try:
+        target = os.path.realpath(name)
+        special = os.path.exists(target) and not os.path.isfile(target)
+        if os.path.isdir(target):
+            raise IsADirectoryError
+        temporary = None if special else _temporary_name(target)
+        handle = _open_special(target) if temporary is None else _open_aside(temporary, target)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be written: {reason(error)}", path=name) from None
+    try:
+        with handle:
+            stream, close = _compressor(handle, name)
+            yield _Checked(stream, name)
+            try:
+                close()
+                handle.flush()
+                if temporary is not None:
+                    os.fsync(handle.fileno())
+            except OSError as error:
+                raise DataError(f"cannot be written: {reason(error)}", path=name) from None
+        if temporary is not None:
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                raise DataError(f"cannot be written: {reason(error)}", path=name) from None
+    except BaseException:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+        raise
+
+
+class _Checked:
+    """Says which file a failed write was to; a closed pipe passes, for it means that nobody reads on."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream, self._name = stream, name
+
+    def write(self, data: bytes, /) -> int:
+        try:
+            written: int = self._stream.write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"cannot be written: {reason(error)}", path=self._name) from None
+        return written
+
+
+class _TextSink:
+    """Standard output that takes text only, as in a notebook."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")()
+
+    def write(self, data: bytes, /) -> int:
+        self._stream.write(self._decoder.decode(data))
+        return len(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def _temporary_name(target: str) -> str:
+    folder, base = os.path.split(target)
+    return os.path.join(folder, f".{base[:100]}.{secrets.token_hex(6)}.tmp")
+
+
+def _open_aside(temporary: str, target: str) -> IO[bytes]:
+    # os.open applies the umask; an output that exists keeps its permissions.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.fdopen(os.open(temporary, flags, 0o666), "wb")
+    with suppress(OSError):
+        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+    return handle
+
+
+def _open_special(target: str) -> IO[bytes]:
+    return open(target, "wb")
+
+
+def _compressor(handle: IO[bytes], name: str) -> tuple[Any, Any]:
+    if name.endswith(".gz"):
+        import gzip
+
+        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=handle, mtime=0)
+        return packed, packed.close
+    if name.endswith(".zst"):
+        import zstandard
+
+        stream = zstandard.ZstdCompressor(level=3).stream_writer(handle, closefd=False)
+        return stream, stream.close
+    return handle, lambda: None
