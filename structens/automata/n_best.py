@@ -1,0 +1,275 @@
+"""The n best paths by cost (tropical semiring), by recursive enumeration.
+
+Each state keeps the list of its best ways to the end, made only as far as it is asked for: the next one is the least of
+a heap with one candidate for each transition, and taking a candidate asks the state it leads to for its next one. The
+first list entry of every state comes from one sweep.
+
+Sources: Mohri and Riley, "An efficient algorithm for the n-best-strings problem" (2002); Jiménez and Marzal, "Computing
+the K shortest paths: a new algorithm and an experimental comparison" (1999), for the enumeration.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from structens.automata.paths import longest_path
+from structens.automata.semiring import Semiring
+from structens.automata.shortest_path import best_distances
+from structens.core import Automaton, ParameterError, Ragged
+
+
+class BestPaths(NamedTuple):
+    """Paths from the best on.
+
+    Attributes
+    ----------
+    paths : Ragged of int64
+        Transition numbers of each path.
+    weight : ndarray of float64, shape (n,)
+        Cost of each path, final weight included; never decreasing.
+    """
+
+    paths: Ragged
+    weight: NDArray[np.float64]
+
+
+def n_best(
+    automaton: Automaton,
+    weight: ArrayLike,
+    n: int,
+    final_weight: ArrayLike | None = None,
+    semiring: Semiring = Semiring.TROPICAL,
+) -> BestPaths:
+    """The n accepting paths of least cost, or all of them if there are fewer.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    weight : array_like, shape (n_transitions,)
+        Costs.
+    n : int
+        At least 1.
+    final_weight : array_like, shape (n_states,), or None
+    semiring : Semiring
+        TROPICAL.
+
+    Returns
+    -------
+    BestPaths
+        Exactly ``min(n, number of paths of finite cost)`` paths; ties as in `shortest_path`. Paths differ in
+        transitions; their labels may be the same.
+
+    Raises
+    ------
+    AutomatonError
+        If there is no accepting path of finite cost.
+    DataError
+        If the weights do not fit.
+    ParameterError
+        If n is less than 1, or the semiring has no path property.
+
+    References
+    ----------
+    Jiménez and Marzal (1999), figure 3.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 8), (1, 2, 9)], final=[2])
+    >>> best = n_best(a, [3.0, 2.0, 5.0], 5)
+    >>> best.paths.to_list(), best.weight.tolist()
+    ([[1, 2], [0, 2]], [7.0, 8.0])
+    """
+    if n < 1:
+        raise ParameterError(f"n must be a number of paths >= 1; got {n}")
+    weight, final, distance = best_distances(automaton, weight, final_weight, semiring, "n_best")
+    offsets, target = automaton.offsets, automaton.target
+    n = min(n, _count(offsets, target, weight, final, automaton.start, n))
+    size = automaton.n_states
+    # Every array is as large as the worst case needs; pages that are never touched cost nothing.
+    n_entries = size + (n - 1) * (longest_path(automaton) + 1)
+    n_nodes = automaton.n_transitions + n_entries
+    lists = _Lists(
+        np.empty((n_entries, 3), dtype=np.int64),
+        np.empty(n_entries),
+        np.empty((n_nodes, 4), dtype=np.int64),
+        np.empty(n_nodes),
+        np.empty((size, 2), dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
+    _begin(offsets, target, weight, final, distance, lists)
+    found = np.empty(n, dtype=np.int64)
+    _enumerate(offsets, target, weight, final, automaton.start, lists, found)
+    lengths = np.empty(n, dtype=np.int64)
+    _measure(lists.entry, found, lengths)
+    transitions = np.empty(int(lengths.sum()), dtype=np.int64)
+    _spell(lists.entry, found, transitions)
+    return BestPaths(Ragged.from_lengths(transitions, lengths), lists.entry_cost[found])
+
+
+class _Lists(NamedTuple):
+    """The lists and heaps of all states, as arrays."""
+
+    entry: NDArray[np.int64]  # transition or _STOP, entry that goes on from there, next entry of the same state
+    entry_cost: NDArray[np.float64]
+    node: NDArray[np.int64]  # of a skew heap: transition or _STOP, entry, left, right
+    node_cost: NDArray[np.float64]
+    state: NDArray[np.int64]  # root of the heap, last entry of the list
+    used: NDArray[np.int64]  # entries, nodes
+
+
+_STOP = -1
+_NONE = -1
+_UNKNOWN = -2
+"""Root of a heap not made yet; next entry not asked for yet."""
+
+
+@njit(cache=True)
+def _count(offsets, target, weight, final, start, limit):  # type: ignore[no-untyped-def]
+    """Number of accepting paths of finite cost, at most `limit`."""
+    count = np.zeros(len(final), dtype=np.int64)
+    for q in range(len(final) - 1, start - 1, -1):
+        if final[q] < np.inf:
+            count[q] = 1
+        for e in range(offsets[q], offsets[q + 1]):
+            if weight[e] < np.inf:
+                count[q] = min(limit, count[q] + count[target[e]])
+    return count[start]
+
+
+@njit(cache=True)
+def _begin(offsets, target, weight, final, distance, lists):  # type: ignore[no-untyped-def]
+    """Entry q is the best way from state q."""
+    for q in range(len(final)):
+        transition, tail = _STOP, _NONE
+        if distance[q] < np.inf and final[q] != distance[q]:
+            transition = offsets[q]
+            while weight[transition] + distance[target[transition]] != distance[q]:
+                transition += 1
+            tail = target[transition]
+        lists.entry[q, 0] = transition
+        lists.entry[q, 1] = tail
+        lists.entry[q, 2] = _UNKNOWN
+        lists.entry_cost[q] = distance[q]
+        lists.state[q, 0] = _UNKNOWN
+        lists.state[q, 1] = q
+    lists.used[0] = len(final)
+
+
+@njit(cache=True)
+def _enumerate(offsets, target, weight, final, start, lists, found):  # type: ignore[no-untyped-def]
+    entry, state = lists.entry, lists.state
+    stack = np.empty(len(final), dtype=np.int64)
+    found[0] = start
+    for i in range(1, len(found)):
+        # Down: each state asks the one that its last entry leads to, until one needs no further answer.
+        depth, q = 0, start
+        while True:
+            stack[depth] = q
+            depth += 1
+            if state[q, 0] == _UNKNOWN:
+                _open(offsets, target, weight, final, q, lists)
+            last = state[q, 1]
+            if entry[last, 0] == _STOP or entry[entry[last, 1], 2] != _UNKNOWN:
+                break
+            q = target[entry[last, 0]]
+        # Up: each state takes the answer as a candidate, and its best candidate as its next entry.
+        while depth > 0:
+            depth -= 1
+            q = stack[depth]
+            last = state[q, 1]
+            e = entry[last, 0]
+            if e != _STOP and entry[entry[last, 1], 2] != _NONE:
+                tail = entry[entry[last, 1], 2]
+                _add(q, weight[e] + lists.entry_cost[tail], e, tail, lists)
+            _take(q, lists)
+        found[i] = state[start, 1]
+
+
+@njit(cache=True)
+def _open(offsets, target, weight, final, q, lists):  # type: ignore[no-untyped-def]
+    """Make the heap of state q: every way on but the one already taken."""
+    lists.state[q, 0] = _NONE
+    taken = lists.entry[q, 0]
+    if taken != _STOP and final[q] < np.inf:
+        _add(q, final[q], _STOP, _NONE, lists)
+    for e in range(offsets[q], offsets[q + 1]):
+        cost = weight[e] + lists.entry_cost[target[e]]
+        if e != taken and cost < np.inf:
+            _add(q, cost, e, target[e], lists)
+
+
+@njit(cache=True)
+def _add(q, cost, transition, tail, lists):  # type: ignore[no-untyped-def]
+    new = lists.used[1]
+    lists.used[1] += 1
+    lists.node_cost[new] = cost
+    lists.node[new, 0] = transition
+    lists.node[new, 1] = tail
+    lists.node[new, 2] = _NONE
+    lists.node[new, 3] = _NONE
+    lists.state[q, 0] = _merge(lists.state[q, 0], new, lists.node, lists.node_cost)
+
+
+@njit(cache=True)
+def _take(q, lists):  # type: ignore[no-untyped-def]
+    """Move the least candidate of state q to the end of its list; mark the end where there is none."""
+    entry, node = lists.entry, lists.node
+    last, root = lists.state[q, 1], lists.state[q, 0]
+    if root == _NONE:
+        entry[last, 2] = _NONE
+        return
+    new = lists.used[0]
+    lists.used[0] += 1
+    entry[new, 0] = node[root, 0]
+    entry[new, 1] = node[root, 1]
+    entry[new, 2] = _UNKNOWN
+    lists.entry_cost[new] = lists.node_cost[root]
+    entry[last, 2] = new
+    lists.state[q, 1] = new
+    lists.state[q, 0] = _merge(node[root, 2], node[root, 3], node, lists.node_cost)
+
+
+@njit(cache=True)
+def _merge(a, b, node, cost):  # type: ignore[no-untyped-def]
+    """Merge two skew heaps, from the top down; less is a lower cost, then a lower transition."""
+    top, above = _NONE, _NONE
+    while min(a, b) > _NONE:
+        if cost[b] < cost[a] or (cost[b] == cost[a] and node[b, 0] < node[a, 0]):
+            a, b = b, a
+        if above == _NONE:
+            top = a
+        else:
+            node[above, 2] = a
+        right = node[a, 3]
+        node[a, 3] = node[a, 2]
+        above = a
+        a = right
+    rest = b if a == _NONE else a
+    if above == _NONE:
+        return rest
+    node[above, 2] = rest
+    return top
+
+
+@njit(cache=True)
+def _measure(entry, found, lengths):  # type: ignore[no-untyped-def]
+    for i in range(len(found)):
+        at, lengths[i] = found[i], 0
+        while entry[at, 0] != _STOP:
+            lengths[i] += 1
+            at = entry[at, 1]
+
+
+@njit(cache=True)
+def _spell(entry, found, transitions):  # type: ignore[no-untyped-def]
+    place = 0
+    for i in range(len(found)):
+        at = found[i]
+        while entry[at, 0] != _STOP:
+            transitions[place] = entry[at, 0]
+            place += 1
+            at = entry[at, 1]

@@ -1,0 +1,130 @@
+"""Slow reference of structens.automata, from the definition: enumerate the accepting paths, then add up."""
+
+import math
+from fractions import Fraction
+
+from structens.automata import Semiring
+
+
+def accepting_paths(automaton):
+    """Every accepting path as a tuple of transition numbers, in lexicographic order."""
+    paths = []
+
+    def walk(state, path):
+        if automaton.is_final[state]:
+            paths.append(path)
+        for e in range(automaton.offsets[state], automaton.offsets[state + 1]):
+            walk(int(automaton.target[e]), (*path, e))
+
+    if automaton.n_states:
+        walk(automaton.start, ())
+    return paths
+
+
+def last_state(automaton, path):
+    return int(automaton.target[path[-1]]) if path else automaton.start
+
+
+def final_weights(automaton, final_weight, semiring):
+    given = [semiring.one] * automaton.n_states if final_weight is None else list(final_weight)
+    return [w if final else semiring.zero for w, final in zip(given, automaton.is_final, strict=True)]
+
+
+def times(semiring, weights):
+    """Real numbers are multiplied as fractions: nothing underflows."""
+    if semiring is Semiring.REAL:
+        return math.prod(Fraction(float(w)) for w in weights)
+    return math.fsum(weights)
+
+
+def plus(semiring, weights):
+    if semiring is Semiring.REAL:
+        return sum(Fraction(w) for w in weights)
+    low = min(weights, default=math.inf)
+    if semiring is Semiring.TROPICAL or low == math.inf:
+        return low
+    return low - math.log(math.fsum(math.exp(low - w) for w in weights))
+
+
+def path_weight(automaton, path, weight, final_weight, semiring):
+    final = final_weights(automaton, final_weight, semiring)[last_state(automaton, path)]
+    return times(semiring, [*(weight[e] for e in path), final])
+
+
+def total_weight(automaton, weight, final_weight, semiring):
+    paths = accepting_paths(automaton)
+    return plus(semiring, [path_weight(automaton, path, weight, final_weight, semiring) for path in paths])
+
+
+def paths_between(automaton, first, last):
+    """Every path from one state to another; the empty one from a state to itself."""
+    paths = []
+
+    def walk(state, path):
+        if state == last:
+            paths.append(path)
+        for e in range(automaton.offsets[state], automaton.offsets[state + 1]):
+            walk(int(automaton.target[e]), (*path, e))
+
+    walk(first, ())
+    return paths
+
+
+def distances(automaton, weight, final_weight, semiring, reverse):
+    final = final_weights(automaton, final_weight, semiring)
+    result = []
+    for q in range(automaton.n_states):
+        if reverse:
+            ways = [
+                times(semiring, [*(weight[e] for e in path), final[last]])
+                for last in range(automaton.n_states)
+                for path in paths_between(automaton, q, last)
+                if automaton.is_final[last]
+            ]
+        else:
+            ways = [times(semiring, [weight[e] for e in path]) for path in paths_between(automaton, automaton.start, q)]
+        result.append(plus(semiring, ways))
+    return result
+
+
+def path_probabilities(automaton, weight, final_weight, semiring):
+    """Share of every accepting path in the total, as real numbers."""
+    paths = accepting_paths(automaton)
+    weights = [path_weight(automaton, path, weight, final_weight, semiring) for path in paths]
+    if semiring is not Semiring.REAL:
+        low = min(weights)
+        weights = [math.exp(low - w) for w in weights]
+    total = sum(weights)
+    return {path: float(w / total) for path, w in zip(paths, weights, strict=True)}
+
+
+def flows(automaton, probabilities):
+    """Flow of each transition, of each state, and of ending in each state."""
+    transition, state, final = ([0.0] * k for k in (automaton.n_transitions, automaton.n_states, automaton.n_states))
+    for path, p in probabilities.items():
+        visited = [automaton.start, *(int(automaton.target[e]) for e in path)]
+        for e in path:
+            transition[e] += p
+        for q in visited:
+            state[q] += p
+        final[visited[-1]] += p
+    return transition, state, final
+
+
+def best_paths(automaton, weight, final_weight):
+    """Accepting paths of finite cost with their costs, best first, ties in lexicographic order."""
+    scored = [
+        (path_weight(automaton, path, weight, final_weight, Semiring.TROPICAL), path)
+        for path in accepting_paths(automaton)
+    ]
+    return sorted((cost, path) for cost, path in scored if cost < math.inf)
+
+
+def useful(automaton, weight, final_weight, semiring):
+    """States and transitions on accepting paths whose weight is not zero."""
+    states, transitions = set(), set()
+    for path in accepting_paths(automaton):
+        if path_weight(automaton, path, weight, final_weight, semiring) != semiring.zero:
+            states.update([automaton.start, *(int(automaton.target[e]) for e in path)])
+            transitions.update(path)
+    return sorted(states), sorted(transitions)
