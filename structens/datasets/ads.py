@@ -28,7 +28,7 @@ N_WRONG_ADS2 = 4
 
 @dataclass(frozen=True)
 class _Preset:
-    """Chance to be right at home (own positions or letters) and away; whether one wrong neighbour serves all experts."""
+    """Chance to be right at home (own positions or letters) and away; does one wrong neighbour serve all experts."""
 
     home: float
     away: float
