@@ -19,8 +19,9 @@ from structens.evaluate.bootstrap import (
 from structens.evaluate.comparison import Comparison, compare, compare_counts
 from structens.evaluate.counts import count_errors, count_systems
 from structens.evaluate.error_counts import ErrorCounts
-from structens.evaluate.evaluation import Evaluation, Group, Row, evaluate_experts
+from structens.evaluate.evaluation import Evaluation, Group, Row
 from structens.evaluate.expectation import expected_counts
+from structens.evaluate.experts import evaluate_experts
 from structens.evaluate.fingerprint import fingerprint
 from structens.evaluate.groups import groups
 from structens.evaluate.oracle import best_expert_per_record, best_path

@@ -41,7 +41,7 @@ def resampled_rates(
     Returns
     -------
     ndarray, shape (n_systems, n_resamples)
-        NaN where a resample has errors but no reference unit.
+        NaN where a resample has no reference unit.
 
     Examples
     --------
@@ -156,6 +156,6 @@ def _bootstrap_draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np
 
 
 def _quotients(errors: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    out = np.where(errors == 0, 0.0, np.nan)
+    out = np.full(errors.shape, np.nan)
     np.divide(errors, lengths, out=out, where=lengths > 0)
     return out

@@ -36,18 +36,16 @@ def notes_on_records(
     notes = []
     n_scored = int(X.has_gold.sum())
     if n_scored < len(X):
-        notes.append(f"{len(X) - n_scored} of {len(X)} records have no gold and are not scored")
+        notes.append(f"records without gold, not scored: {len(X) - n_scored} of {len(X)}")
     if all((c.reference_length == 0).all() for c in counts.values()):
         notes.append("every reference is empty: there is no error rate, only errors")
-    what = "are left out" if present_only else "count as deletions"
+    what = "left out" if present_only else "counted as deletions"
     for name, ids in missing.items():
-        notes.append(f"{name!r} did not answer {len(ids)} of {n_scored} records (first {ids[0]!r}); they {what}")
+        notes.append(f"records that {name!r} did not answer, {what}: {len(ids)} of {n_scored} (first {ids[0]!r})")
     empty = _undefined(counts)
     if len(empty):
-        first = X.ids[int(empty[0])]
-        notes.append(
-            f"{len(empty)} records have an empty reference (first {first!r}): errors there count in the totals"
-        )
+        which = f"{len(empty)} (first {X.ids[int(empty[0])]!r})"
+        notes.append(f"records with an empty reference and errors, which count in the totals: {which}")
     return notes
 
 
