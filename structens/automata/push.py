@@ -168,4 +168,4 @@ def _reweight_scaled(offsets, target, weight, power, mantissa, exponent, pushed)
             if x == 0.0:
                 pushed[e] = 0.0
             else:
-                pushed[e] = math.ldexp(x / own, power[e] + exponent[target[e]] - own_power)
+                pushed[e] = math.ldexp(x / own, int(power[e] + exponent[target[e]] - own_power))
