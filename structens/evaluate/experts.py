@@ -15,7 +15,7 @@ from structens.evaluate.comparison import Comparison, canonical_order, compare_c
 from structens.evaluate.counts import Answers, count_systems
 from structens.evaluate.error_counts import ErrorCounts
 from structens.evaluate.evaluation import Evaluation, Group, Row
-from structens.evaluate.fingerprint import fingerprint
+from structens.core.fingerprint import fingerprint
 from structens.evaluate.groups import groups
 from structens.evaluate.notes import notes_on_experts, notes_on_records
 from structens.evaluate.oracle import best_expert_per_record, best_path
