@@ -1,5 +1,6 @@
 """Evaluation: counts, rates, intervals, comparisons, agreement, oracles; one tie rule behind them all."""
 
+from structens.core.fingerprint import fingerprint
 from structens.evaluate.agreement import (
     Agreement,
     agreement,
@@ -22,7 +23,6 @@ from structens.evaluate.error_counts import ErrorCounts
 from structens.evaluate.evaluation import Evaluation, Group, Row
 from structens.evaluate.expectation import expected_counts
 from structens.evaluate.experts import evaluate_experts
-from structens.core.fingerprint import fingerprint
 from structens.evaluate.groups import groups
 from structens.evaluate.oracle import best_expert_per_record, best_path
 from structens.evaluate.rates import Rates, rates, record_rates

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from structens.core import DataError, ExpertPredictions, Slots
+from structens.core.fingerprint import fingerprint
 from structens.evaluate.agreement import coverage, disjoint_labels, possible_copies
 from structens.evaluate.bootstrap import interval, resampled_rates
 from structens.evaluate.comparison import Comparison, canonical_order, compare_counts
 from structens.evaluate.counts import Answers, count_systems
 from structens.evaluate.error_counts import ErrorCounts
 from structens.evaluate.evaluation import Evaluation, Group, Row
-from structens.core.fingerprint import fingerprint
 from structens.evaluate.groups import groups
 from structens.evaluate.notes import notes_on_experts, notes_on_records
 from structens.evaluate.oracle import best_expert_per_record, best_path
@@ -75,7 +75,7 @@ def evaluate_experts(
     """
     systems = dict(systems or {})
     _check_names(X, systems)
-    ignore = (ignore_tokens,) if isinstance(ignore_tokens, str) else tuple(ignore_tokens)
+    ignore = ignore_tokens if isinstance(ignore_tokens, str) else tuple(ignore_tokens)
     counts = count_systems({**{name: name for name in X.names}, **systems}, X, loss=loss, ignore_tokens=ignore)
     used = counts[X.names[0]].loss
     order = canonical_order(X, counts[X.names[0]])

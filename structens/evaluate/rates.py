@@ -8,6 +8,7 @@ rate and word information preserved and lost: Morris, Maier and Green, Interspee
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,8 @@ def rates(counts: ErrorCounts) -> Rates:
     reference_length, hypothesis_length = hits + substitutions + deletions, hits + substitutions + insertions
     own = record_rates(counts)
     defined = own[~np.isnan(own)]
-    mean = float(defined.mean()) if len(defined) else None
+    # fsum is exact: the mean does not depend on the order of the records.
+    mean = fsum(defined.tolist()) / len(defined) if len(defined) else None
     preserved = _preserved(hits, reference_length, hypothesis_length) if n else None
     return Rates(
         n_records=n,

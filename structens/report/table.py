@@ -16,7 +16,7 @@ from structens.report.legend import legend
 from structens.report.text import fit, number, paint, percent, visible
 
 Format = Literal["table", "json", "md"]
-_NAME_WIDTH = 30
+_NAME_WIDTH, _SHORT_NAME = 30, 10
 _SPACE = 2
 _DROPPABLE = (("sub", "del", "ins", "errors"), ("kind",), ("wrong %",))  # both averages stay, by policy
 
@@ -158,6 +158,9 @@ def _lines(sheet: Sheet, width: int, color: bool) -> str:
     for names in _DROPPABLE:
         if _total([sizes[k] for k in keep]) > width:
             keep = [k for k in keep if sheet.heads[k] not in names]
+    widest = max(range(sheet.n_text), key=sizes.__getitem__)
+    excess = _total([sizes[k] for k in keep]) - width
+    sizes[widest] = min(sizes[widest], max(_SHORT_NAME, sizes[widest] - excess))
     out = []
     for r, (cells, style) in enumerate(zip([sheet.heads, *sheet.cells], ["head", *sheet.styles], strict=True)):
         if sheet.rule_before is not None and r == sheet.rule_before + 1:

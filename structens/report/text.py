@@ -66,7 +66,8 @@ def fit(text: str, width: int, align: str = "left") -> str:
     """
     size = cell_len(text)
     if size > width:
-        return set_cell_size(text, max(width - 1, 0)).rstrip(" ") + "…" if width else ""
+        text = set_cell_size(text, width - 1).rstrip(" ") + "…" if width else ""
+        size = cell_len(text)  # a wide character may have left a blank
     blanks = " " * (width - size)
     return blanks + text if align == "right" else text + blanks
 
