@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from structens.ensembles.vote import Votes, vote
 from structens.losses import edit_distance
 
 ALIGN = ("auto", "always", "never")
+TIES = ("order", "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,8 @@ class Ensemble(Estimator):
 
     needs_gold = False
     align = "auto"
+    ties = "order"
+    seed = 0
 
     names_: tuple[str, ...]
     aligned_: bool
@@ -99,8 +103,9 @@ class Ensemble(Estimator):
         X = ExpertPredictions.of(X)
         if y is not None:
             X = X.with_gold(y)
-        if self.align not in ALIGN:
-            raise ParameterError(f"align must be one of {', '.join(ALIGN)}; got {self.align!r}")
+        for name, allowed in (("align", ALIGN), ("ties", TIES)):
+            if getattr(self, name) not in allowed:
+                raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
         if len(X) == 0:
             raise DataError("there are no records to learn from")
         self.names_ = X.names
@@ -129,7 +134,10 @@ class Ensemble(Estimator):
         self._check_fitted()
         X = ExpertPredictions.of(X).reindex(self.names_)
         slots = self._slots(X)
-        return _collect(X, slots, self._vote(slots, X), self._notes(slots))
+        votes = self._vote(slots, X, None)
+        if self.ties == "random" and votes.tie.any():
+            votes = self._vote(slots, X, _lots(X.ids, slots, votes.tie, self.seed))
+        return _collect(X, slots, votes, self._notes(slots))
 
     def predict(self, X: Any) -> list[Any]:
         """One answer for each record, of the input's type."""
@@ -157,11 +165,21 @@ class Ensemble(Estimator):
         """Weight of each vote, shape (n_slots, p)."""
         raise NotImplementedError
 
-    def _vote(self, slots: Slots, X: ExpertPredictions) -> Votes:
-        return vote(slots.labels, self._weights(slots, X))
+    def _vote(self, slots: Slots, X: ExpertPredictions, draw: NDArray[np.float64] | None) -> Votes:
+        return vote(slots.labels, self._weights(slots, X), draw=draw)
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
         return ()
+
+
+def _lots(ids: Sequence[str | int], slots: Slots, tie: NDArray[np.bool_], seed: int) -> NDArray[np.float64]:
+    """A number in [0, 1) for each tied slot that depends on the seed, the record's id and the slot's place only."""
+    out = np.zeros(len(tie))
+    record, position = slots.record, slots.position
+    for s in np.flatnonzero(tie).tolist():
+        key = f"{seed}:{ids[record[s]]}:{position[s]}".encode()
+        out[s] = int.from_bytes(blake2b(key, digest_size=6).digest(), "big") / 2.0**48
+    return out
 
 
 def _collect(X: ExpertPredictions, slots: Slots, votes: Votes, notes: tuple[str, ...]) -> Combined:

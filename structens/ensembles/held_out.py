@@ -17,8 +17,8 @@ from structens.online.rates import eta_of
 from structens.online.rounds import rounds_of
 from structens.online.tying import Tie, Tying
 
-BETA_GRID = (*(1.0 - 0.7 * (0.0001 / 0.7) ** (np.arange(11) / 10.0)).tolist(), 1.0)
-"""From .3 to .9999, geometric in 1 - beta, and 1."""
+BETA_GRID = (*(1.0 - 0.9 * (0.0001 / 0.9) ** (np.arange(13) / 12.0)).tolist(), 1.0)
+"""From .1 to .9999, geometric in 1 - beta, and 1."""
 N_FOLDS = 5
 MOST_SLOTS = 200_000
 """Slots of the first records that the choice looks at; more change it little."""

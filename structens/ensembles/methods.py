@@ -12,7 +12,7 @@ from structens.ensembles.voting import BestExpert, MajorityVote
 
 
 def _rover(**options: Any) -> Ensemble:
-    return MajorityVote(**{"use_confidence": "average", **options})
+    return MajorityVote(**{"use_confidence": "maximum", **options})
 
 
 METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
@@ -47,7 +47,7 @@ def make_ensemble(method: str, **options: Any) -> Ensemble:
     Examples
     --------
     >>> make_ensemble("vote", tie="expert"), make_ensemble("rover")
-    (MajorityVote(), MajorityVote(use_confidence='average'))
+    (MajorityVote(), MajorityVote(use_confidence='maximum'))
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")

@@ -32,7 +32,7 @@ class Votes(NamedTuple):
     first: NDArray[np.int32]
 
 
-def vote(labels: NDArray[np.int32], weights: NDArray[np.float64]) -> Votes:
+def vote(labels: NDArray[np.int32], weights: NDArray[np.float64], *, draw: NDArray[np.float64] | None = None) -> Votes:
     """Decide every slot by weighted vote.
 
     Parameters
@@ -54,9 +54,8 @@ def vote(labels: NDArray[np.int32], weights: NDArray[np.float64]) -> Votes:
     >>> v.label.tolist(), v.share.round(2).tolist(), v.tie.tolist(), v.first.tolist()
     ([4, 4], [0.6, 0.5], [False, True], [0, 0])
     """
-    n = len(labels)
-    out = Votes(np.full(n, GAP, np.int32), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int32))
-    _vote(np.ascontiguousarray(labels), np.ascontiguousarray(weights, np.float64), *out)
+    out, lots = _nothing_decided(len(labels), draw)
+    _vote(np.ascontiguousarray(labels), np.ascontiguousarray(weights, np.float64), lots, *out)
     return out
 
 
@@ -68,6 +67,7 @@ def rover(
     alpha: float,
     null_confidence: float,
     maximum: bool,
+    draw: NDArray[np.float64] | None = None,
 ) -> Votes:
     """Decide every slot by the ROVER rule: ``alpha * frequency + (1 - alpha) * confidence``.
 
@@ -84,6 +84,8 @@ def rover(
         Confidence of GAP, and of a label none of whose supporters gives one.
     maximum : bool
         Take the highest confidence of a label's supporters, not the mean.
+    draw : ndarray of float64, shape (n_slots,), optional
+        As in `vote`.
 
     Returns
     -------
@@ -101,25 +103,29 @@ def rover(
     ...       maximum=False).label.tolist()
     [7]
     """
-    n = len(labels)
-    out = Votes(np.full(n, GAP, np.int32), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int32))
+    out, lots = _nothing_decided(len(labels), draw)
     rule = np.array([alpha, null_confidence, float(maximum)])
     weights = np.ascontiguousarray(weights, np.float64)
-    _rover(np.ascontiguousarray(labels), weights, np.ascontiguousarray(confidence, np.float64), rule, *out)
+    _rover(np.ascontiguousarray(labels), weights, np.ascontiguousarray(confidence, np.float64), rule, lots, *out)
     return out
 
 
+def _nothing_decided(n: int, draw: NDArray[np.float64] | None) -> tuple[Votes, NDArray[np.float64]]:
+    out = Votes(np.full(n, GAP, np.int32), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int32))
+    return out, np.zeros(n) if draw is None else np.ascontiguousarray(draw, np.float64)
+
+
 @njit(cache=True)
-def _vote(labels, weights, label, share, tie, first):  # type: ignore[no-untyped-def]
+def _vote(labels, weights, draw, label, share, tie, first):  # type: ignore[no-untyped-def]
     n, p = labels.shape
     score = np.zeros(p)
     for s in range(n):
         _count(labels[s], weights[s], score)
-        _decide(s, labels[s], score, label, share, tie, first)
+        _decide(s, labels[s], score, draw[s], label, share, tie, first)
 
 
 @njit(cache=True)
-def _rover(labels, weights, confidence, rule, label, share, tie, first):  # type: ignore[no-untyped-def]
+def _rover(labels, weights, confidence, rule, draw, label, share, tie, first):  # type: ignore[no-untyped-def]
     n, p = labels.shape
     score = np.zeros(p)
     for s in range(n):
@@ -128,7 +134,7 @@ def _rover(labels, weights, confidence, rule, label, share, tie, first):  # type
             if score[j] >= 0.0:
                 sure = _confidence_of(labels[s], confidence[s], j, rule)
                 score[j] = rule[0] * score[j] / total + (1.0 - rule[0]) * sure
-        _decide(s, labels[s], score, label, share, tie, first)
+        _decide(s, labels[s], score, draw[s], label, share, tie, first)
 
 
 @njit(cache=True)
@@ -175,7 +181,7 @@ def _confidence_of(labels, confidence, leader, rule):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
-def _decide(s, labels, score, label, share, tie, first):  # type: ignore[no-untyped-def]
+def _decide(s, labels, score, draw, label, share, tie, first):  # type: ignore[no-untyped-def]
     top, total = -1.0, 0.0
     for j in range(len(score)):
         if score[j] >= 0.0:
@@ -183,14 +189,19 @@ def _decide(s, labels, score, label, share, tie, first):  # type: ignore[no-unty
             top = max(top, score[j])
     if top < 0.0:
         return
-    # the sums of equal votes may differ in the last bit: within the tolerance the earlier expert wins
-    found = False
+    # the sums of equal votes may differ in the last bit: within the tolerance they are a tie
+    least = top - TIE_TOLERANCE * total
+    n_tied = 0
     for j in range(len(score)):
-        if score[j] >= 0.0 and score[j] >= top - TIE_TOLERANCE * total:
-            if found:
-                tie[s] = True
+        if score[j] >= 0.0 and score[j] >= least:
+            n_tied += 1
+    place = int(draw * n_tied)
+    for j in range(len(score)):
+        if score[j] >= 0.0 and score[j] >= least:
+            if place == 0:
+                label[s] = labels[j]
+                first[s] = j
+                share[s] = score[j] / total if total > 0.0 else 0.0
                 break
-            found = True
-            label[s] = labels[j]
-            first[s] = j
-            share[s] = score[j] / total if total > 0.0 else 0.0
+            place -= 1
+    tie[s] = n_tied > 1

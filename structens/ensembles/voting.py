@@ -87,6 +87,10 @@ class MajorityVote(Ensemble):
     null_confidence : float
         Confidence of "nothing stands here", and of labels whose supporters give no confidence, in [0, 1].
     align : {"auto", "always", "never"}
+    ties : {"order", "random"}
+        Ties go to the first expert in order, or are drawn by lot.
+    seed : int
+        Seed of the lots; a lot depends on the seed, the record's id and the slot only.
 
     Raises
     ------
@@ -105,12 +109,20 @@ class MajorityVote(Ensemble):
     """
 
     def __init__(
-        self, use_confidence: str = "none", alpha: float = 0.5, null_confidence: float = 0.5, align: str = "auto"
+        self,
+        use_confidence: str = "none",
+        alpha: float = 0.5,
+        null_confidence: float = 0.5,
+        align: str = "auto",
+        ties: str = "order",
+        seed: int = 0,
     ) -> None:
         self.use_confidence = use_confidence
         self.alpha = alpha
         self.null_confidence = null_confidence
         self.align = align
+        self.ties = ties
+        self.seed = seed
 
     def fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
         """Check the options and note the experts; nothing is learnt."""
@@ -126,9 +138,9 @@ class MajorityVote(Ensemble):
             return np.ones(slots.labels.shape)
         return X.weights[slots.record]
 
-    def _vote(self, slots: Slots, X: ExpertPredictions) -> Votes:
+    def _vote(self, slots: Slots, X: ExpertPredictions, draw: NDArray[np.float64] | None) -> Votes:
         if self.use_confidence == "none" or X.confidence is None:
-            return super()._vote(slots, X)
+            return super()._vote(slots, X, draw)
         known = np.append(X.confidence, np.nan)  # source is -1 where an expert says nothing
         return rover(
             slots.labels,
@@ -137,4 +149,5 @@ class MajorityVote(Ensemble):
             alpha=self.alpha,
             null_confidence=self.null_confidence,
             maximum=self.use_confidence == "maximum",
+            draw=draw,
         )

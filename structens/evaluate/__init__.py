@@ -24,11 +24,13 @@ from structens.evaluate.evaluation import Evaluation, Group, Row
 from structens.evaluate.expectation import expected_counts
 from structens.evaluate.experts import evaluate_experts
 from structens.evaluate.groups import groups
+from structens.evaluate.methods import TABLE, evaluate_methods
 from structens.evaluate.oracle import best_expert_per_record, best_path
 from structens.evaluate.rates import Rates, rates, record_rates
 from structens.evaluate.records import match_by_id, record_rows
 
 __all__ = [
+    "TABLE",
     "Agreement",
     "Comparison",
     "ErrorCounts",
@@ -51,6 +53,7 @@ __all__ = [
     "disjoint_labels",
     "edit_errors",
     "evaluate_experts",
+    "evaluate_methods",
     "expected_counts",
     "fingerprint",
     "groups",

@@ -1,0 +1,153 @@
+"""`structens combine`: several systems' outputs to one better output for every record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from structens.cli import options as o
+
+if TYPE_CHECKING:
+    from structens.cli.job import Tally
+    from structens.core import ExpertPredictions
+    from structens.ensembles import Ensemble
+
+
+def combine(
+    file: o.File,
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write (.gz, .zst); - is standard output.")] = "-",
+    model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--model", "-m", help="Model of `structens fit`; the file is then streamed."),
+    ] = None,
+    method: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover)."),
+    ] = None,
+    unit: o.Unit = "char",
+    experts: o.Experts = None,
+    align: o.Align = "auto",
+    normalize: o.Normalize = "none",
+    casefold: o.Casefold = False,
+    strip_punct: o.StripPunct = False,
+    tie: o.Tie = "expert",
+    beta: o.Beta = "held-out",
+    delta: o.Delta = 0.05,
+    union_bound: o.UnionBound = False,
+    use_confidence: o.UseConfidence = None,
+    alpha: o.Alpha = 0.5,
+    null_confidence: o.NullConfidence = 0.5,
+    ties: o.Ties = "order",
+    keep: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Key of the input to pass through to the output; may be repeated."),
+    ] = None,
+    table: Annotated[
+        bool,
+        typer.Option("--table", help="Also show all methods on the records with gold (out of fold), on standard error."),
+    ] = False,
+    seed: o.Seed = 0,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Combine several systems' outputs into one better output for every record.
+
+    Without a model, records that carry gold are learnt from and every record is combined; with no gold at all it is a
+    vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it. What was
+    done is said on standard error in one line.
+    """
+    from structens.cli.job import Tally, learnt, reading_of, streamed, summarise, warned
+    from structens.io import write_predictions
+
+    reading = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    tally = Tally(output=output)
+    with warned(tally):
+        if model is not None:
+            refuse_with_model(method, table)
+            ensemble, header = reading_of(model)
+            batches = streamed(file, ensemble, {**reading, **header["reading"]}, keep or [], quiet)
+        else:
+            chosen = {
+                "align": align,
+                "tie": tie,
+                "beta": o.beta_of(beta),
+                "delta": delta,
+                "union_bound": union_bound,
+                "use_confidence": use_confidence,
+                "alpha": alpha,
+                "null_confidence": null_confidence,
+                "ties": ties,
+                "seed": seed,
+            }
+            from structens.io import read_records
+
+            X = read_records(file, experts=o.names_of(experts), keep=keep or [], **reading)
+            ensemble = learnt(X, method, chosen, tally, quiet)
+            batches = pieces(X)
+        write_predictions(output, rendered(batches, ensemble, tally, bool(keep)))
+        tally.describe(ensemble)
+        if table:
+            show_table(X, chosen, seed, quiet)
+    summarise(tally, json=json, quiet=quiet)
+
+
+def refuse_with_model(method: str | None, table: bool) -> None:
+    """Options that a model has settled already."""
+    from structens.core import ParameterError
+
+    for name, given in (("--method", method is not None), ("--table", table)):
+        if given:
+            raise ParameterError(f"{name} does not go with --model: the model was fitted with its own method")
+
+
+def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions]:
+    """Batches of a collection, so that slots are made for some records at a time."""
+    for start in range(0, len(X), size):
+        yield X[start : start + size]
+
+
+def rendered(
+    batches: Iterator[ExpertPredictions], ensemble: Ensemble, tally: Tally, with_fields: bool
+) -> Iterator[bytes]:
+    """JSON Lines of each batch, combined."""
+    from structens.core import Ragged
+    from structens.io import printed_units, render_batch
+
+    for X in batches:
+        done = ensemble.combine(X)
+        prediction, alphabet = done.prediction, done.X.alphabet
+        confidence, support = done.confidence, done.support
+        surface = getattr(done.X, "surface", None)
+        if surface is not None:
+            prediction, owner = printed_units(surface, alphabet, prediction, done.source)
+            alphabet, confidence, support = surface.alphabet, confidence[owner], support[owner]
+        tally.count(done)
+        yield render_batch(
+            Ragged(prediction.values, prediction.offsets),
+            alphabet,
+            done.X.unit,
+            done.X.ids,
+            confidence,
+            support,
+            done.X.names,
+            fields=done.X.fields if with_fields else None,
+            present=done.X.present.any(axis=1),
+        )
+
+
+def show_table(X: ExpertPredictions, chosen: dict[str, Any], seed: int, quiet: bool) -> None:
+    """The table of methods on the records with gold, on standard error."""
+    import sys
+
+    from structens.cli.console import progress, say
+    from structens.evaluate import TABLE, evaluate_methods
+    from structens.report import render, wants_color
+
+    if not X.has_gold.any():
+        say("no table: no record has gold to compare with")
+        return
+    with progress("table", quiet=quiet, total=len(TABLE)) as step:
+        evaluation = evaluate_methods(X, seed=seed, options=chosen, progress=lambda name: step(1))
+    say(render(evaluation, color=wants_color(sys.stderr)).rstrip("\n"))

@@ -1,0 +1,93 @@
+"""`structens evaluate`: error rates with intervals, for experts or for predictions against gold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from structens.cli import options as o
+
+if TYPE_CHECKING:
+    from structens.core import ExpertPredictions
+
+
+def evaluate(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="One file of records with experts and gold, or files of predictions; - is standard input."),
+    ],
+    gold: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="File with the gold of predictions that carry none; joined by id."),
+    ] = None,
+    by: Annotated[Optional[str], typer.Option(help="Field of the records; adds rows for each value.")] = None,  # noqa: UP045
+    methods: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Methods to show beside experts, by comma; those that learn answer out of fold."),
+    ] = None,
+    format: Annotated[str, typer.Option(help="table, json or md.")] = "table",
+    compare: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Two rows, by comma, to compare record by record (paired bootstrap)."),
+    ] = None,
+    per_record: Annotated[bool, typer.Option("--per-record", help="One JSON line a record and system instead.")] = False,
+    alignment: Annotated[bool, typer.Option("--alignment", help="With --per-record: show what stands against what.")] = False,
+    present_only: Annotated[
+        bool, typer.Option("--present-only", help="Score records that a system answered; else missing ones are deletions.")
+    ] = False,
+    ignore_token: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Unit to take out on both sides before comparing; may be repeated."),
+    ] = None,
+    unit: o.Unit = "char",
+    experts: o.Experts = None,
+    normalize: o.Normalize = "none",
+    casefold: o.Casefold = False,
+    strip_punct: o.StripPunct = False,
+    n_resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
+    definitions: Annotated[bool, typer.Option("--definitions", help="Define every number below the table.")] = False,
+    seed: o.Seed = 0,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Show error rates with 95 % intervals.
+
+    For a file with experts: every expert, majority, ROVER and the oracles (and other --methods). For files of
+    predictions: one row a file, named after it. Rates are in percent of the gold units; the micro rate is summed errors
+    over summed length, the macro rate the mean of the records' rates.
+    """
+    import sys
+
+    from structens.cli.job import Tally, warned
+    from structens.cli.scoring import compared, evaluation_of, listed, read_scored
+    from structens.core import ParameterError
+    from structens.report import render, wants_color
+
+    if format not in ("table", "json", "md"):
+        raise ParameterError(f"format must be table, json or md; got {format!r}")
+    reading: dict[str, Any] = {"normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    tally = Tally()
+    with warned(tally):
+        X, is_experts = read_scored(files, gold, o.names_of(experts), unit, by, reading)
+        scored: dict[str, Any] = {
+            "by": by,
+            "present_only": present_only,
+            "ignore_tokens": ignore_token or [],
+            "n_resamples": n_resamples,
+            "seed": seed,
+        }
+        evaluation = evaluation_of(X, o.names_of(methods), scored, is_experts, quiet)
+    if not quiet:
+        from structens.cli.console import say
+
+        for note in tally.notes:
+            say(f"note: {note}")
+    if per_record:
+        sys.stdout.write(listed(X, evaluation, alignment))
+        return
+    form = "json" if json else format
+    if compare is not None:
+        sys.stdout.write(compared(X, evaluation, compare, form, n_resamples, seed))
+        return
+    sys.stdout.write(render(evaluation, form, color=wants_color(sys.stdout), definitions=definitions))

@@ -1,0 +1,69 @@
+"""`structens fit`: learn from records with gold, and keep the model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from structens.cli import options as o
+
+
+def fit(
+    file: o.File,
+    output: Annotated[str, typer.Option("--output", "-o", help="Model file to write (.structens).")],
+    method: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover)."),
+    ] = None,
+    unit: o.Unit = "char",
+    experts: o.Experts = None,
+    align: o.Align = "auto",
+    normalize: o.Normalize = "none",
+    casefold: o.Casefold = False,
+    strip_punct: o.StripPunct = False,
+    tie: o.Tie = "expert",
+    beta: o.Beta = "held-out",
+    delta: o.Delta = 0.05,
+    union_bound: o.UnionBound = False,
+    use_confidence: o.UseConfidence = None,
+    alpha: o.Alpha = 0.5,
+    null_confidence: o.NullConfidence = 0.5,
+    ties: o.Ties = "order",
+    seed: o.Seed = 0,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Learn from the records with gold and write a model for `structens combine -m`.
+
+    The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
+    """
+    from structens.cli.job import Tally, check_method, learnt, summarise, warned
+    from structens.core import ParameterError
+    from structens.core.fingerprint import fingerprint
+    from structens.io import read_records
+    from structens.io.ensemble_file import save
+
+    check_method(method)
+    if output == "-":
+        raise ParameterError("a model is not written to standard output; name a file with -o")
+    reading = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    chosen = {
+        "align": align,
+        "tie": tie,
+        "beta": o.beta_of(beta),
+        "delta": delta,
+        "union_bound": union_bound,
+        "use_confidence": use_confidence,
+        "alpha": alpha,
+        "null_confidence": null_confidence,
+        "ties": ties,
+        "seed": seed,
+    }
+    tally = Tally(output=output)
+    with warned(tally):
+        X = read_records(file, experts=o.names_of(experts), **reading)
+        ensemble = learnt(X, method, chosen, tally, quiet)
+        save(ensemble, output, reading=reading, data=fingerprint(X))
+        tally.describe(ensemble)
+    summarise(tally, json=json, quiet=quiet)

@@ -1,0 +1,172 @@
+"""What `combine` and `fit` share: learning from the records with gold, streaming, and the one line about it."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structens.cli.console import progress, say
+from structens.core import DataError, ExpertPredictions, ParameterError
+from structens.ensembles import (
+    LEARNING,
+    METHODS,
+    Combined,
+    Ensemble,
+    PathExpertEnsemble,
+    default_method,
+    make_ensemble,
+)
+from structens.io import DataWarning, iter_records
+from structens.io.ensemble_file import load
+
+
+@dataclass
+class Tally:
+    """What a run did, for its summary."""
+
+    output: str = "-"
+    method: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    n_records: int = 0
+    n_experts: int = 0
+    n_learnt: int = 0
+    n_ties: int = 0
+    n_empty: int = 0
+    absent: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def count(self, done: Combined) -> None:
+        """Add a batch."""
+        X = done.X
+        self.n_records += len(X)
+        self.n_experts = X.n_experts
+        self.n_ties += int(done.n_ties.sum())
+        self.n_empty += int((~X.present.any(axis=1)).sum())
+        for name, missing in zip(X.names, (~X.present).sum(axis=0).tolist(), strict=True):
+            if missing:
+                self.absent[name] = self.absent.get(name, 0) + missing
+        self.notes.extend(note for note in done.notes if note not in self.notes)
+
+    def describe(self, ensemble: Ensemble) -> None:
+        """Note the method and what it settled on."""
+        self.method = self.method or method_of(ensemble)
+        if isinstance(ensemble, PathExpertEnsemble):
+            self.details = {"tie": str(ensemble.tie), "beta": float(f"{ensemble.beta_:.4g}")}
+        elif hasattr(ensemble, "best_"):
+            self.details = {"expert": ensemble.best_}
+
+    def sentence(self) -> str:
+        """The run in one line."""
+        details = ", ".join(f"{name} {value}" for name, value in self.details.items())
+        how = METHODS[self.method][0] + (f" ({details})" if details else "")
+        learnt = f", learnt from {self.n_learnt:,} with gold" if self.n_learnt else ""
+        ties = f"; {self.n_ties:,} ties" if self.n_ties else ""
+        where = "" if self.output == "-" else f"; wrote {self.output}"
+        done = f"combined {self.n_records:,} records of {self.n_experts} experts" if self.n_records else "fitted"
+        return f"{done} by {how}{learnt}{ties}{where}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run for programs."""
+        return {
+            "records": self.n_records,
+            "experts": self.n_experts,
+            "method": self.method,
+            **self.details,
+            "learnt_from": self.n_learnt,
+            "ties": self.n_ties,
+            "records_without_answer": self.n_empty,
+            "absent": self.absent,
+            "notes": self.notes,
+            "output": None if self.output == "-" else self.output,
+        }
+
+
+def method_of(ensemble: Ensemble) -> str:
+    """Name on the command line of an ensemble's method."""
+    if isinstance(ensemble, PathExpertEnsemble):
+        return ensemble.rule
+    if hasattr(ensemble, "best_"):
+        return "best"
+    return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
+
+
+def learnt(
+    X: ExpertPredictions, method: str | None, chosen: dict[str, Any], tally: Tally, quiet: bool = False
+) -> Ensemble:
+    """The ensemble of that method, learnt from the records with gold.
+
+    Raises
+    ------
+    DataError
+        If the method learns and no record has gold.
+    """
+    n_gold = int(X.has_gold.sum())
+    tally.method = method or default_method(n_gold > 0)
+    ensemble = make_ensemble(tally.method, **chosen)
+    tally.n_learnt = n_gold if tally.method in LEARNING else 0
+    with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step:
+        ensemble.fit(X)
+        step(1)
+    if n_gold and method in ("vote", "rover"):
+        tally.notes.append(f"{n_gold:,} records have gold, which {method} does not use")
+    return ensemble
+
+
+def reading_of(model: str) -> tuple[Ensemble, dict[str, Any]]:
+    """A model and its header."""
+    if not Path(model).exists():
+        raise DataError("there is no such model file", path=model, hint="make one with `structens fit`")
+    return load(model)
+
+
+def streamed(
+    file: str, ensemble: Ensemble, reading: dict[str, Any], keep: list[str], quiet: bool
+) -> Iterator[ExpertPredictions]:
+    """Batches of a file, read as the model's records were read."""
+    with progress("records", quiet=quiet) as step:
+        for X in iter_records(file, experts=ensemble.names_, keep=keep, **reading):
+            yield X
+            step(len(X))
+
+
+@contextmanager
+def warned(tally: Tally) -> Iterator[None]:
+    """Collect the readers' warnings as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield
+    tally.notes[:0] = [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
+
+
+def summarise(tally: Tally, *, json: bool, quiet: bool) -> None:
+    """Say what was done: a line on standard error, or JSON (on standard output where that is free)."""
+    if json:
+        stream = sys.stderr if tally.output == "-" else sys.stdout
+        print(json_format.dumps(tally.to_dict(), ensure_ascii=False, allow_nan=False), file=stream)
+        return
+    if quiet:
+        return
+    for note in tally.notes:
+        say(f"note: {note}")
+    if tally.absent:
+        listed = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.absent.items())[:5])
+        more = f" and {len(tally.absent) - 5} more" if len(tally.absent) > 5 else ""
+        say(f"note: answers missing, which do not vote: {listed}{more}")
+    say(tally.sentence())
+
+
+def check_method(method: str | None) -> None:
+    """Refuse an unknown method before any work.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if method is not None and method not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")

@@ -1,0 +1,80 @@
+"""The `structens` command: parse, run, and turn what went wrong into one sentence and an exit status.
+
+Exit status: 0 fine, 1 bad data or file, 2 wrong usage, 130 interrupted (143 terminated). Nothing heavy is imported
+before a command runs, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from structens.cli import combine, evaluate, fit
+
+app = typer.Typer(
+    name="structens",
+    help="Combine the outputs of several sequence predictors into one better output, and prove it.",
+    epilog="Example: structens combine experts.jsonl -o combined.jsonl",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+app.command("combine", epilog="Example: structens combine experts.jsonl -o combined.jsonl --table")(combine.combine)
+app.command("fit", epilog="Example: structens fit labelled.jsonl -o tagger.structens --method mvote")(fit.fit)
+app.command("evaluate", epilog="Example: structens evaluate combined.jsonl --gold gold.jsonl")(evaluate.evaluate)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from structens import __version__
+
+        print(f"structens {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where in the program an error arose.")] = False,
+) -> None:
+    if debug:
+        os.environ["STRUCTENS_DEBUG"] = "1"
+
+
+def _terminated(signum: int, frame: Any) -> NoReturn:
+    raise SystemExit(128 + signum)
+
+
+def main() -> None:
+    """Run the command line."""
+    from structens.core.errors import ParameterError, StructensError
+
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        app()
+    except StructensError as error:
+        if os.environ.get("STRUCTENS_DEBUG"):
+            raise
+        print(f"structens: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, ParameterError) else 1)
+    except MemoryError:
+        print("structens: out of memory; combine a long file with a model (-m), which streams it", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the reader has gone: end without a word
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("structens: interrupted; no output file was changed", file=sys.stderr)
+        sys.exit(130)
+    except SystemExit as leaving:
+        if leaving.code in (130, 143):
+            print("structens: interrupted; no output file was changed", file=sys.stderr)
+        raise

@@ -1,0 +1,81 @@
+"""Options that several commands share; each is a parameter of the same name in Python."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+File = Annotated[str, typer.Argument(help="Records, one JSON object a line; - is standard input.")]
+Unit = Annotated[
+    str, typer.Option(help="How texts are cut: char (grapheme clusters), codepoint, word (at blanks) or line.")
+]
+Experts = Annotated[
+    Optional[str],  # noqa: UP045  typer reads it
+    typer.Option(help="Experts to use, by comma, in the order that decides ties (default: all, sorted by name)."),
+]
+Align = Annotated[
+    str,
+    typer.Option(
+        help="auto: align unless all answers of every record have equal length; always; never: refuse unequal lengths."
+    ),
+]
+Normalize = Annotated[
+    str, typer.Option(help="Unicode normal form in which units are compared: none, NFC, NFD, NFKC, NFKD.")
+]
+Casefold = Annotated[bool, typer.Option("--casefold", help="Compare units without upper and lower case.")]
+StripPunct = Annotated[bool, typer.Option("--strip-punct", help="Compare tokens without punctuation at their ends.")]
+Tie = Annotated[
+    str,
+    typer.Option(
+        help="Records share weights by: expert, position, position-from-end, or label (expert and its label)."
+    ),
+]
+Beta = Annotated[
+    str,
+    typer.Option(help="Learning rate in (0, 1], by held-out data (held-out), or by theory (position, path)."),
+]
+Delta = Annotated[float, typer.Option(help="Confidence parameter of the on-line-to-batch conversions, in (0, 1).")]
+UnionBound = Annotated[
+    bool,
+    typer.Option("--union-bound", help="Choose the suffix of rounds by a bound that holds for all of them at once."),
+]
+UseConfidence = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="Experts' confidences in a vote: none, average or maximum (default: maximum for rover, else none)."
+    ),
+]
+Alpha = Annotated[float, typer.Option(help="ROVER: weight of the frequency against the confidence, in [0, 1].")]
+NullConfidence = Annotated[
+    float, typer.Option(help="ROVER: confidence of nothing, and of units without one, in [0, 1].")
+]
+Ties = Annotated[str, typer.Option(help="Ties go to the first expert in order (order) or are drawn by lot (random).")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the run's summary as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+
+
+def beta_of(text: str) -> str | float:
+    """A rate as a number, or the name of a rule.
+
+    Examples
+    --------
+    >>> beta_of("0.95"), beta_of("held-out")
+    (0.95, 'held-out')
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """Names by comma, as a list.
+
+    Examples
+    --------
+    >>> names_of("a, b"), names_of(None)
+    (['a', 'b'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

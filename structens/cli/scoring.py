@@ -1,0 +1,162 @@
+"""What `evaluate` does: find out what the files hold, join them by id, count, list, compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from structens.cli.console import progress, say
+from structens.core import DataError, ExpertPredictions, ParameterError
+from structens.ensembles import METHODS
+from structens.evaluate import Evaluation, alignment, compare_counts, evaluate_experts, evaluate_methods, record_rows
+from structens.io import Sequences, join_by_id, read_records, read_sequences
+from structens.io.source import read_lines
+from structens.report import render_comparison
+
+EXPERTS_SHOWN = ("vote", "rover")
+
+
+def read_scored(
+    files: list[str], gold: str | None, experts: list[str] | None, unit: str, by: str | None, reading: dict[str, Any]
+) -> tuple[ExpertPredictions, bool]:
+    """The records to score, and whether they came with experts (else each file of predictions is one)."""
+    if files.count("-") + (gold == "-") > 1:
+        raise ParameterError("standard input can be read once")
+    keep = [by] if by else []
+    if len(files) == 1 and files[0] != "-" and gold is None and _has_key(files[0], "experts"):
+        return read_records(files[0], experts=experts, unit=unit, keep=keep, **reading), True
+    if len(files) == 1 and gold is not None and _has_key(files[0], "experts"):
+        X: ExpertPredictions = read_records(files[0], experts=experts, unit=unit, keep=keep, **reading)
+        return _with_gold_of(X, read_sequences(gold, unit=unit, **reading), files[0]), True
+    return _predictions(files, gold, unit, by, reading), False
+
+
+def _has_key(path: str, key: str) -> bool:
+    """Whether the first record of a file has a key; faults are left to the reader."""
+    for _, line in read_lines(path):
+        if line.strip():
+            try:
+                first = json.loads(line)
+            except ValueError:
+                return True
+            return not isinstance(first, dict) or key in first
+    return True
+
+
+def _predictions(
+    files: list[str], gold: str | None, unit: str, by: str | None, reading: dict[str, Any]
+) -> ExpertPredictions:
+    """Files of predictions as experts of one collection: the records are those that have gold."""
+    systems = {}
+    for path in files:
+        name = Path(path).name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl") if path != "-" else "-"
+        if name in systems:
+            raise ParameterError(f"two files are named {name!r}; the rows of the table need different names")
+        systems[name] = read_sequences(path, ("prediction", "tokens", "text"), unit=unit, **reading)
+    if gold is None and files[0] == "-":
+        raise ParameterError("predictions on standard input need --gold")
+    right = read_sequences(gold or files[0], "gold" if gold is None else _GOLD_KEYS, unit=unit, **reading)
+    answers = {name: _joined(right, found) for name, found in systems.items()}
+    extras = _extras(gold or files[0], right, by)
+    X = ExpertPredictions.of(
+        answers, gold=list(right.values), alternatives=[e[0] for e in extras], ids=list(right.ids), unit=unit
+    )
+    if by is None:
+        return X
+    from dataclasses import replace
+
+    return replace(X, fields=tuple(e[1] for e in extras))
+
+
+_GOLD_KEYS = ("gold", "tokens", "text", "prediction")
+
+
+def _joined(right: Sequences, found: Sequences) -> list[Any]:
+    """Answers in the order of the gold; None where there is none."""
+    pairs = join_by_id(right.ids, found.ids, left_name=right.path, right_name=found.path)
+    out: list[Any] = [None] * len(right)
+    for i, k in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
+        out[i] = found.values[k]
+    if len(pairs.only_right):
+        example = found.ids[int(pairs.only_right[0])]
+        say(f"note: {found.path}: {len(pairs.only_right):,} records have no gold (first {example!r}) and are left out")
+    return out
+
+
+def _extras(path: str, right: Sequences, by: str | None) -> list[tuple[list[Any], dict[str, Any]]]:
+    """Alternatives and the grouping field of each gold record; the strict reader has been over the file."""
+    out: list[tuple[list[Any], dict[str, Any]]] = []
+    if path == "-":
+        return [([], {}) for _ in right.ids]
+    for _, line in ((n, line) for first, group in read_lines(path) for n, line in enumerate(group, first)):
+        if line.strip():
+            record = json.loads(line)
+            out.append((record.get("gold_alternatives") or [], {by: record[by]} if by and by in record else {}))
+    return out
+
+
+def _with_gold_of(X: ExpertPredictions, right: Sequences, name: str) -> ExpertPredictions:
+    pairs = join_by_id(X.ids, right.ids, left_name=name, right_name=right.path)
+    gold: list[Any] = [None] * len(X)
+    for i, k in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
+        gold[i] = right.values[k]
+    return X.with_gold(gold)
+
+
+def evaluation_of(
+    X: ExpertPredictions, methods: list[str] | None, scored: dict[str, Any], is_experts: bool, quiet: bool
+) -> Evaluation:
+    """Rows of experts or predictions, and of methods where there are experts to combine."""
+    shown = list(methods) if methods is not None else list(EXPERTS_SHOWN if is_experts and X.n_experts > 1 else ())
+    unknown = [name for name in shown if name not in METHODS]
+    if unknown:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {unknown[0]!r}")
+    if not shown:
+        return evaluate_experts(X, **scored)
+    with progress("methods", quiet=quiet, total=len(shown)) as step:
+        return evaluate_methods(X, shown, progress=lambda name: step(1), **scored)
+
+
+def listed(X: ExpertPredictions, evaluation: Evaluation, with_alignment: bool) -> str:
+    """One JSON line a record and system, whose counts add up to the table's."""
+    lines = []
+    for name in X.names:
+        counts = evaluation.counts[name]
+        answers = X[name]
+        references = X.references
+        for row, record in zip(record_rows(counts, X), counts.record.tolist(), strict=True):
+            entry: dict[str, Any] = {"system": name, **row}
+            if with_alignment:
+                number = int(X.reference_offsets[record]) + max(row["reference"], 0)
+                right = X.alphabet.decode(references[number])
+                entry["alignment"] = [list(op) for op in alignment(right, _units(answers[record], X), loss=counts.loss)]
+            lines.append(json.dumps(entry, ensure_ascii=False, allow_nan=False))
+    return "\n".join(lines) + "\n"
+
+
+def _units(answer: Any, X: ExpertPredictions) -> list[str]:
+    from structens.core.units import cut
+
+    if answer is None:
+        return []
+    return cut(answer, X.unit) if isinstance(answer, str) else answer
+
+
+def compared(
+    X: ExpertPredictions, evaluation: Evaluation, pair: str, form: str, n_resamples: int, seed: int
+) -> str:
+    """Two rows of the table, record by record."""
+    names = [name.strip() for name in pair.split(",")]
+    if len(names) != 2:
+        raise ParameterError(f"--compare takes two names by comma; got {pair!r}")
+    by_label = {METHODS[name][0]: name for name in METHODS}
+    rows = {row.name: row.name for row in evaluation.rows} | {by_label.get(n, n): n for n in evaluation.counts}
+    for name in names:
+        if name not in rows:
+            raise DataError(f"there is no row {name!r}", hint=f"there are {', '.join(evaluation.counts)}")
+    a, b = (rows[name] for name in names)
+    found = compare_counts(
+        evaluation.counts[a], evaluation.counts[b], (a, b), n_resamples=n_resamples, seed=seed
+    )
+    return render_comparison(found, form)

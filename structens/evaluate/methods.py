@@ -1,0 +1,96 @@
+"""The table of methods: every expert, the baselines, what learns from gold, and the oracles, on the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from structens.align import align
+from structens.core import DataError, ExpertPredictions
+from structens.ensembles import LEARNING, METHODS, cross_predict, make_ensemble
+from structens.evaluate.evaluation import Evaluation
+from structens.evaluate.experts import evaluate_experts
+
+BASELINES = ("best", "vote", "rover")
+TABLE = ("best", "vote", "rover", "mvote", "cv")
+
+
+def evaluate_methods(
+    X: ExpertPredictions,
+    methods: Sequence[str] = TABLE,
+    *,
+    n_folds: int = 5,
+    seed: int = 0,
+    by: str | None = None,
+    present_only: bool = False,
+    ignore_tokens: Sequence[str] = (),
+    n_resamples: int = 1000,
+    options: dict[str, Any] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Evaluate methods beside the experts on the records with gold.
+
+    Methods that learn from gold answer each record by what they learnt from the other folds, so that no row of the
+    table is flattered by having seen the answers.
+
+    Parameters
+    ----------
+    X : ExpertPredictions
+    methods : sequence of str
+        Names as in `structens.ensembles.METHODS`.
+    n_folds, seed : int
+        Folds of whole records, by a hash of their ids.
+    by, present_only, ignore_tokens, n_resamples
+        As in `evaluate_experts`.
+    options : dict, optional
+        Parameters of the methods, such as ``{"tie": "expert"}``.
+    progress : callable, optional
+        Called with the name of each method before it runs.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    DataError
+        If fewer than two records have gold and a method learns.
+
+    Examples
+    --------
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"], "c": ["cat", "dog"]}, gold=["cat", "dog"])
+    >>> [row.name for row in evaluate_methods(X, ["vote"]).rows]
+    ['a', 'b', 'c', 'majority', 'best expert of each record', 'best path through the slots']
+    """
+    options = {"seed": seed, **(options or {})}
+    known = X.has_gold
+    scored = X if known.all() else X[np.flatnonzero(known)]
+    learning = [method for method in methods if method in LEARNING]
+    if learning and len(scored) < 2:
+        raise DataError(
+            f"{len(scored)} records have gold, but {METHODS[learning[0]][0]} needs two to learn and to be tested",
+            hint="leave out the table, or give more gold",
+        )
+    systems: dict[str, Any] = {}
+    for method in methods:
+        if progress is not None:
+            progress(METHODS[method][0])
+        ensemble = make_ensemble(method, **options)
+        if method in LEARNING:
+            answers = cross_predict(ensemble, scored, n_folds=min(n_folds, len(scored)), seed=seed)
+        else:
+            answers = ensemble.fit(scored).predict(scored)
+        systems[METHODS[method][0]] = answers
+    return evaluate_experts(
+        scored,
+        systems,
+        kinds={METHODS[method][0]: "baseline" for method in methods if method in BASELINES},
+        slots=align(scored),
+        by=by,
+        present_only=present_only,
+        ignore_tokens=ignore_tokens,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
