@@ -17,7 +17,14 @@ from structens.core import ABSENT, Slots
 from structens.online.gamma import suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.rounds import Rounds
-from structens.online.slot_conversion import MOST_NUMBERS, MOST_ROUNDS, average_weights, cv_round, grid_size, spread
+from structens.online.slot_conversion import (
+    MOST_NUMBERS,
+    MOST_ROUNDS,
+    average_weights,
+    grid_size,
+    slot_cv_round,
+    spread,
+)
 from structens.online.tying import Tying
 
 RULES = ("mvote", "cv", "rand")
@@ -79,7 +86,7 @@ def convert(
     """
     round_losses = play(rounds, eta)
     if rule == "cv":
-        start = cv_round(rounds, eta, delta)
+        start = slot_cv_round(rounds, eta, delta)
         stop = start + 1
     else:
         start = suffix_start(round_losses, delta, union_bound=union_bound, largest=rounds.largest)

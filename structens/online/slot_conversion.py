@@ -53,7 +53,7 @@ def average_weights(rounds: Rounds, eta: float, start: int) -> NDArray[np.float6
     return out
 
 
-def thetas(
+def slot_thetas(
     rounds: Rounds, eta: float, candidates: NDArray[np.int64], *, corrected: bool = False
 ) -> NDArray[np.float64]:
     """Theta(p_t): mean loss of p_t over the rounds after t (from t on where corrected), for each candidate t.
@@ -76,7 +76,7 @@ def thetas(
     >>> import math
     >>> loss = np.array([[0, 1], [0, 1], [1, 0], [0, 1], [0, 1], [0, 1.0]])
     >>> r = Rounds(loss, np.tile(np.array([[0, 1]], np.int32), (6, 1)), np.arange(7), np.ones(6), 2, 1.0, True)
-    >>> thetas(r, math.log(2), np.arange(5)).round(6).tolist()
+    >>> slot_thetas(r, math.log(2), np.arange(5)).round(6).tolist()
     [0.5, 0.416667, 0.2, 0.333333, 0.2]
     """
     n_later = rounds.n_rounds - candidates - (0 if corrected else 1)
@@ -94,7 +94,7 @@ def thetas(
     return out / n_later
 
 
-def cv_round(rounds: Rounds, eta: float, delta: float = 0.05, *, corrected: bool = False) -> int:
+def slot_cv_round(rounds: Rounds, eta: float, delta: float = 0.05, *, corrected: bool = False) -> int:
     """Round t whose p_t minimises Theta(p_t) + c_delta (H_CV); the first of equals, 0 where there is one round only.
 
     Parameters
@@ -109,7 +109,7 @@ def cv_round(rounds: Rounds, eta: float, delta: float = 0.05, *, corrected: bool
     >>> import math
     >>> loss = np.array([[0, 1], [0, 1], [1, 0], [0, 1], [0, 1], [0, 1.0]])
     >>> r = Rounds(loss, np.tile(np.array([[0, 1]], np.int32), (6, 1)), np.arange(7), np.ones(6), 2, 1.0, True)
-    >>> cv_round(r, math.log(2))
+    >>> slot_cv_round(r, math.log(2))
     2
     """
     penalty = cv_penalty(rounds.n_rounds, delta, corrected=corrected, largest=rounds.largest)
@@ -117,7 +117,7 @@ def cv_round(rounds: Rounds, eta: float, delta: float = 0.05, *, corrected: bool
         return 0
     n_most = len(penalty) if rounds.by_slot else grid_size(rounds.n_parameters)
     candidates = spread(0, len(penalty), n_most)
-    values = thetas(rounds, eta, candidates, corrected=corrected) + penalty[candidates]
+    values = slot_thetas(rounds, eta, candidates, corrected=corrected) + penalty[candidates]
     return int(candidates[values.argmin()])
 
 
