@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from structens.core import ABSENT, DataError, ExpertPredictions, ParameterError, Slots
-from structens.evaluate import compare, count_errors, evaluate_experts, interval, rates, resampled_rates
+from structens.evaluate import (
+    compare,
+    count_errors,
+    evaluate_experts,
+    expected_counts,
+    interval,
+    rates,
+    resampled_rates,
+)
 
 
 def tags(experts, gold, **kwargs):
@@ -174,6 +182,8 @@ def test_names_and_kinds_are_checked(X):
         evaluate_experts(X)["nobody"]
     with pytest.raises(DataError, match="expert 'vote': 1 answers for 60 records"):
         evaluate_experts(X, {"vote": [["a"]]})
+    with pytest.raises(DataError, match="different records"):
+        evaluate_experts(X, {"vote": count_errors("good", X, loss="hamming")[:5]})
     with pytest.raises(ParameterError, match="list of units"):
         evaluate_experts(X, ignore_tokens="abc")
 
@@ -182,3 +192,11 @@ def test_signature(X):
     e = evaluate_experts(X, seed=7)
     assert e.signature.startswith("structens ")
     assert e.signature.endswith(f" | loss hamming | seed 7 | data {e.fingerprint} | 60 records")
+
+
+def test_a_randomised_rule_stands_in_the_table_by_its_expected_errors():
+    X = tags({"A": [["a"]], "B": [["b"]], "C": [["b"]]}, [["a"]])
+    each = [count_errors(name, X, loss="hamming") for name in X.names]
+    e = evaluate_experts(X, {"mvote": [["b"]], "rand": expected_counts(each, [0.4, 0.3, 0.3])})
+    assert e["mvote"].rates.rate == 1.0
+    assert e["rand"].rates.rate == pytest.approx(0.6)

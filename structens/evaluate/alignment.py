@@ -77,6 +77,8 @@ def edit_errors(
 def alignment(reference: Sequence[str], hypothesis: Sequence[str], *, loss: Loss = "edit") -> list[Operation]:
     """Alignment of two sequences, column by column; its operations add up to what `count_errors` counts.
 
+    Memory is one byte for each reference unit and each of the (errors + 1) diagonals searched.
+
     Parameters
     ----------
     reference, hypothesis : sequence of str

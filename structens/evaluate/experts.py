@@ -14,7 +14,7 @@ from structens.evaluate.agreement import coverage, disjoint_labels, possible_cop
 from structens.evaluate.bootstrap import interval, resampled_rates
 from structens.evaluate.comparison import Comparison, canonical_order, compare_counts
 from structens.evaluate.counts import Answers, count_systems
-from structens.evaluate.error_counts import ErrorCounts
+from structens.evaluate.error_counts import ErrorCounts, check_same_records
 from structens.evaluate.evaluation import Evaluation, Group, Row
 from structens.evaluate.groups import groups
 from structens.evaluate.notes import notes_on_experts, notes_on_records
@@ -76,13 +76,7 @@ def evaluate_experts(
     systems = dict(systems or {})
     _check_names(X, systems)
     ignore = ignore_tokens if isinstance(ignore_tokens, str) else tuple(ignore_tokens)
-    counts = count_systems({**{name: name for name in X.names}, **systems}, X, loss=loss, ignore_tokens=ignore)
-    used = counts[X.names[0]].loss
-    order = canonical_order(X, counts[X.names[0]])
-    counts = {name: c[order] if len(c) == len(order) else c for name, c in counts.items()}
-    counts[ORACLE_EXPERT] = best_expert_per_record([counts[name] for name in X.names])
-    if slots is not None and not ignore:
-        counts[ORACLE_PATH] = best_path(X, slots, loss=used)[order]
+    counts = _counts(X, systems, slots if not ignore else None, loss, ignore)
     kind = _kinds(X, systems, kinds or {})
     draws = {"n_resamples": n_resamples, "seed": seed, "level": level}
     rows = _rows(counts, kind, present_only, draws)
@@ -105,9 +99,9 @@ def evaluate_experts(
         verdict=verdict,
         changed=changed,
         missing=missing,
-        n_records=len(order),
-        n_unscored=len(X) - len(order),
-        loss=used,
+        n_records=len(counts[ORACLE_EXPERT]),
+        n_unscored=len(X) - len(counts[ORACLE_EXPERT]),
+        loss=counts[ORACLE_EXPERT].loss,
         unit=X.unit,
         present_only=present_only,
         fingerprint=fingerprint(X),
@@ -120,6 +114,20 @@ def evaluate_experts(
         seed=seed,
         level=level,
     )
+
+
+def _counts(
+    X: ExpertPredictions, systems: Mapping[str, Any], slots: Slots | None, loss: str, ignore: Iterable[str]
+) -> dict[str, ErrorCounts]:
+    """Counts of experts, systems and oracles over the same records, by rising id."""
+    counts = count_systems({**{name: name for name in X.names}, **systems}, X, loss=loss, ignore_tokens=ignore)
+    check_same_records(list(counts.values()))
+    used, order = counts[X.names[0]].loss, canonical_order(X, counts[X.names[0]])
+    counts = {name: c[order] for name, c in counts.items()}
+    counts[ORACLE_EXPERT] = best_expert_per_record([counts[name] for name in X.names])
+    if slots is not None:
+        counts[ORACLE_PATH] = best_path(X, slots, loss=used)[order]
+    return counts
 
 
 def _kinds(X: ExpertPredictions, systems: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, str]:
