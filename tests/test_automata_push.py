@@ -169,6 +169,18 @@ def test_wfa_01_total_zero_is_refused(semiring):
         sample(automaton, weight, 1, 0, semiring=semiring)
 
 
+@pytest.mark.parametrize("semiring", SEMIRINGS)
+def test_no_states_at_all(semiring):
+    with pytest.raises(AutomatonError, match="no path with positive weight"):
+        push(Automaton(np.zeros(1), [], [], []), [], semiring=semiring)
+
+
+def test_weights_sum_to_one_however_far_from_zero_the_costs_are():
+    automaton = figure(3, 200)
+    cost = 1e6 + np.random.default_rng(0).exponential(3.0, 600)
+    assert np.abs(np.exp(-push(automaton, cost).weight).reshape(-1, 3).sum(axis=1) - 1).max() < 1e-14
+
+
 def test_wfa_03_far_costs_keep_their_ratio():
     automaton = figure(2, 1)
     assert close(np.exp(-push(automaton, [2000.0, 2003.0]).weight), [0.9525741268224334, 0.04742587317756678], 1e-12)

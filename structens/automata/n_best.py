@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from structens.automata.paths import longest_path
 from structens.automata.semiring import Semiring
-from structens.automata.shortest_path import best_distances
-from structens.core import Automaton, ParameterError, Ragged
+from structens.automata.shortest_path import NO_BEST_PATH
+from structens.automata.weights import as_semiring, as_weights
+from structens.core import Automaton, AutomatonError, ParameterError, Ragged
 
 
 class BestPaths(NamedTuple):
@@ -85,9 +86,12 @@ def n_best(
     """
     if n < 1:
         raise ParameterError(f"n must be a number of paths >= 1; got {n}")
-    weight, final, distance = best_distances(automaton, weight, final_weight, semiring, "n_best")
+    as_semiring(semiring, (Semiring.TROPICAL,), "n_best", NO_BEST_PATH)
+    weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
     offsets, target = automaton.offsets, automaton.target
-    n = min(n, _count(offsets, target, weight, final, automaton.start, n))
+    n = min(n, _count(offsets, target, weight, final, automaton.start, n)) if automaton.n_states else 0
+    if n == 0:
+        raise AutomatonError(f"no path of finite cost leads from start state {automaton.start} to a final state")
     size = automaton.n_states
     # Every array is as large as the worst case needs; pages that are never touched cost nothing.
     n_entries = size + (n - 1) * (longest_path(automaton) + 1)
@@ -100,7 +104,7 @@ def n_best(
         np.empty((size, 2), dtype=np.int64),
         np.zeros(2, dtype=np.int64),
     )
-    _begin(offsets, target, weight, final, distance, lists)
+    _begin(offsets, target, weight, final, lists)
     found = np.empty(n, dtype=np.int64)
     _enumerate(offsets, target, weight, final, automaton.start, lists, found)
     lengths = np.empty(n, dtype=np.int64)
@@ -141,19 +145,18 @@ def _count(offsets, target, weight, final, start, limit):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def _begin(offsets, target, weight, final, distance, lists):  # type: ignore[no-untyped-def]
+def _begin(offsets, target, weight, final, lists):  # type: ignore[no-untyped-def]
     """Entry q is the best way from state q."""
-    for q in range(len(final)):
-        transition, tail = _STOP, _NONE
-        if distance[q] < np.inf and final[q] != distance[q]:
-            transition = offsets[q]
-            while weight[transition] + distance[target[transition]] != distance[q]:
-                transition += 1
-            tail = target[transition]
+    for q in range(len(final) - 1, -1, -1):
+        best, transition, tail = final[q], _STOP, _NONE
+        for e in range(offsets[q], offsets[q + 1]):
+            cost = weight[e] + lists.entry_cost[target[e]]
+            if cost < best:
+                best, transition, tail = cost, e, target[e]
         lists.entry[q, 0] = transition
         lists.entry[q, 1] = tail
         lists.entry[q, 2] = _UNKNOWN
-        lists.entry_cost[q] = distance[q]
+        lists.entry_cost[q] = best
         lists.state[q, 0] = _UNKNOWN
         lists.state[q, 1] = q
     lists.used[0] = len(final)

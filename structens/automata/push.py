@@ -87,10 +87,13 @@ def push(
     semiring = Semiring(semiring)
     weight, final = as_weights(automaton, weight, final_weight, semiring, non_negative=True)
     offsets, target, start = automaton.offsets, automaton.target, automaton.start
-    pushed = np.empty(automaton.n_transitions)
+    if automaton.n_states == 0:
+        raise _no_path(start)
+    pushed, pushed_final = np.empty(automaton.n_transitions), np.empty(automaton.n_states)
     if semiring is Semiring.REAL:
         mantissa, exponent = scaled_distance_to_end(offsets, target, weight, final)
-        _refuse_empty(automaton, mantissa[start : start + 1] > 0)
+        if mantissa[start] == 0.0:
+            raise _no_path(start)
         _reweight_scaled(offsets, target, *np.frexp(weight), mantissa, exponent, pushed)
         with np.errstate(all="ignore"):
             total = float(np.ldexp(mantissa[start], exponent[start]))
@@ -98,15 +101,14 @@ def push(
             pushed_final = np.where(final > 0, np.ldexp(part / mantissa, power - exponent), 0.0)
         return Pushed(pushed, pushed_final, total)
     if semiring is Semiring.LOG:
-        distance, low, excess = log_distance_to_end(offsets, target, weight, final)
+        parts = log_distance_to_end(offsets, target, weight, final)
     else:
-        distance = low = distance_to_end(offsets, target, weight, final, semiring)
-        excess = np.zeros(automaton.n_states)
-    _refuse_empty(automaton, distance[start : start + 1] < np.inf)
-    _reweight(offsets, target, weight, distance, low, excess, pushed)
-    live = distance < np.inf
-    pushed_final = np.where(live, final - np.where(live, low, 0.0) + excess, np.inf)
-    return Pushed(pushed, pushed_final, float(distance[start]))
+        distance = distance_to_end(offsets, target, weight, final, semiring)
+        parts = np.stack([distance, distance, np.zeros(len(distance))])
+    if parts[0, start] == np.inf:
+        raise _no_path(start)
+    _reweight(offsets, target, weight, final, parts, pushed, pushed_final)
+    return Pushed(pushed, pushed_final, float(parts[0, start]))
 
 
 def push_to_probabilities(
@@ -139,24 +141,26 @@ def push_to_probabilities(
     return np.exp(-pushed.weight), np.exp(-pushed.final_weight)
 
 
-def _refuse_empty(automaton: Automaton, accepted: NDArray[np.bool_]) -> None:
-    if not accepted.all() or automaton.n_states == 0:
-        raise AutomatonError(
-            f"no path with positive weight leads from start state {automaton.start} to a final state: "
-            "there is no distribution over paths to push toward"
-        )
+def _no_path(start: int) -> AutomatonError:
+    return AutomatonError(
+        f"no path with positive weight leads from start state {start} to a final state: "
+        "there is no distribution over paths to push toward"
+    )
 
 
 @njit(cache=True)
-def _reweight(offsets, target, weight, distance, low, excess, pushed):  # type: ignore[no-untyped-def]
+def _reweight(offsets, target, weight, final, parts, pushed, pushed_final):  # type: ignore[no-untyped-def]
+    distance = parts[0]
     for q in range(len(distance)):
-        least, mass = low[q], excess[q]
-        if least < np.inf:
+        low, excess = parts[1, q], parts[2, q]
+        if low < np.inf:
             for e in range(offsets[q], offsets[q + 1]):
-                pushed[e] = (weight[e] + distance[target[e]] - least) + mass
+                pushed[e] = (weight[e] + distance[target[e]] - low) + excess
+            pushed_final[q] = (final[q] - low) + excess
         else:
             for e in range(offsets[q], offsets[q + 1]):
                 pushed[e] = np.inf
+            pushed_final[q] = np.inf
 
 
 @njit(cache=True)

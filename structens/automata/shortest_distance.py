@@ -113,7 +113,8 @@ def distance_to_end(
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(np.ldexp(mantissa, exponent))
     if semiring is Semiring.LOG:
-        return log_distance_to_end(offsets, target, weight, final)[0]
+        distance: NDArray[np.float64] = log_distance_to_end(offsets, target, weight, final)[0]
+        return distance
     distance = np.empty(len(final))
     _tropical(offsets, target, weight, final, distance)
     return distance
@@ -121,8 +122,8 @@ def distance_to_end(
 
 def log_distance_to_end(
     offsets: NDArray[np.int64], target: NDArray[np.int32], weight: NDArray[np.float64], final: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """LOG distances to the end, and the two parts that they are the difference of.
+) -> NDArray[np.float64]:
+    """LOG distances to the end, and the two parts that they are the difference of; shape (3, n_states).
 
     The parts are a cost near the least one of the state, and the log of the mass around it. Pushing subtracts them one
     after the other, so that the weights of a state sum to one to the last digits however large the distances are.
@@ -130,13 +131,12 @@ def log_distance_to_end(
     Examples
     --------
     >>> two_ways = np.array([0, 2, 2]), np.array([1, 1], np.int32), np.array([1e6, 1e6]), np.array([np.inf, 0.0])
-    >>> [part[0].round(3).tolist() for part in log_distance_to_end(*two_ways)]
+    >>> log_distance_to_end(*two_ways)[:, 0].round(3).tolist()
     [999999.307, 1000000.0, 0.693]
     """
-    distance, low, excess = np.empty(len(final)), np.empty(len(final)), np.empty(len(final))
-    degree = int(np.diff(offsets).max(initial=0))
-    _log(offsets, target, weight, final, distance, low, excess, np.empty(max(degree, _BLOCK)))
-    return distance, low, excess
+    parts = np.empty((3, len(final)))
+    _log(offsets, target, weight, final, parts, np.empty(_room(offsets)))
+    return parts
 
 
 def scaled_distance_to_end(
@@ -153,6 +153,12 @@ def scaled_distance_to_end(
     mantissa, exponent = np.frexp(final)
     _scaled(offsets, target, *np.frexp(weight), mantissa, exponent)
     return mantissa, exponent
+
+
+def _room(offsets: NDArray[np.int64]) -> int:
+    """Transitions of a block, or of the largest state."""
+    n_transitions = int(offsets[-1])
+    return n_transitions if n_transitions <= _BLOCK else max(_BLOCK, int(np.diff(offsets).max()))
 
 
 _BLOCK = 2048
@@ -176,7 +182,8 @@ def _tropical(offsets, target, weight, final, distance):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def _log(offsets, target, weight, final, distance, low, excess, scratch):  # type: ignore[no-untyped-def]
+def _log(offsets, target, weight, final, parts, scratch):  # type: ignore[no-untyped-def]
+    distance, low, excess = parts[0], parts[1], parts[2]
     last = len(final) - 1
     while last >= 0:
         # The block: states down to `first`, none of which leads to another of them.

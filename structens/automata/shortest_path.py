@@ -14,6 +14,8 @@ from structens.automata.shortest_distance import distance_to_end
 from structens.automata.weights import as_semiring, as_weights
 from structens.core import Automaton, AutomatonError
 
+NO_BEST_PATH = "a sum of paths is no path, so none is the best; use minus log of the weights as costs"
+
 
 def shortest_path(
     automaton: Automaton,
@@ -54,45 +56,26 @@ def shortest_path(
     >>> shortest_path(a, [3.0, 2.0, 5.0]).tolist()
     [1, 2]
     """
-    weight, final, distance = best_distances(automaton, weight, final_weight, semiring, "shortest_path")
+    as_semiring(semiring, (Semiring.TROPICAL,), "shortest_path", NO_BEST_PATH)
+    weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
+    distance = distance_to_end(automaton.offsets, automaton.target, weight, final, Semiring.TROPICAL)
+    if automaton.n_states == 0 or distance[automaton.start] == np.inf:
+        raise AutomatonError(f"no path of finite cost leads from start state {automaton.start} to a final state")
     path = np.empty(automaton.n_states, dtype=np.int64)
     length = _follow(automaton.offsets, automaton.target, weight, final, distance, automaton.start, path)
     return path[:length].copy()
 
 
-def best_distances(
-    automaton: Automaton, weight: ArrayLike, final_weight: ArrayLike | None, semiring: Semiring, verb: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Checked weights, and the costs of the best ways to the end; for the verbs that look for best paths.
-
-    Raises
-    ------
-    AutomatonError
-        If there is no accepting path of finite cost.
-
-    Examples
-    --------
-    >>> a = Automaton.from_transitions([(0, 1, 7)], final=[1])
-    >>> best_distances(a, [2.0], None, Semiring.TROPICAL, "shortest_path")[2].tolist()
-    [2.0, 0.0]
-    """
-    reason = "sums of paths are no paths, none of them is the best; use minus log of the weights as costs"
-    as_semiring(semiring, (Semiring.TROPICAL,), verb, reason)
-    checked, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
-    distance = distance_to_end(automaton.offsets, automaton.target, checked, final, Semiring.TROPICAL)
-    if automaton.n_states == 0 or distance[automaton.start] == np.inf:
-        raise AutomatonError(f"no path of finite cost leads from start state {automaton.start} to a final state")
-    return checked, final, distance
-
-
 @njit(cache=True)
 def _follow(offsets, target, weight, final, distance, start, path):  # type: ignore[no-untyped-def]
     q, length = start, 0
-    while final[q] != distance[q]:
-        e = offsets[q]
-        while weight[e] + distance[target[e]] != distance[q]:
-            e += 1
-        path[length] = e
+    while True:
+        best, transition = final[q], -1
+        for e in range(offsets[q], offsets[q + 1]):
+            if weight[e] + distance[target[e]] < best:
+                best, transition = weight[e] + distance[target[e]], e
+        if transition < 0:
+            return length
+        path[length] = transition
         length += 1
-        q = target[e]
-    return length
+        q = target[transition]
