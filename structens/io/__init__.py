@@ -1,7 +1,7 @@
 """Readers and writers: strict JSON Lines in, whole files out, models without pickle."""
 
-from structens.io.batch import RecordBatch
 from structens.core.fingerprint import fingerprint
+from structens.io.batch import RecordBatch
 from structens.io.model_file import FORMAT_VERSION, read_model, write_model
 from structens.io.normalize import Folder, Folding, Surface, printed_units
 from structens.io.output import atomic_output

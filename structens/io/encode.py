@@ -43,7 +43,7 @@ class BatchEncoder:
         self.path, self._text_unit, self._folding = path, unit, folding
         self._labels, self._keep = tuple(labels), tuple(keep)
         self._kind: type | None = None
-        self._encoder = Encoder(() if folding.normalize != "none" or not folding.is_identity else self._labels)
+        self._encoder = Encoder(self._labels if folding.is_identity else ())
         self._surfaces = Alphabet(())
         self._keys = Alphabet(self._labels)
         self._folder: Folder | None = None
@@ -147,11 +147,11 @@ class BatchEncoder:
             self._keys = self._folder.alphabet
             # Keys stand in the alphabet of surface forms too, so that a key without a source can be printed.
             self._encoder.tokens([self._keys.labels])
+            self._surfaces = self._encoder.alphabet
+            self._folder.look_up(self._surfaces)
         end = int(keys.offsets[n_answers])
         if confidence is not None:
             confidence = confidence[owner[:end]]
-        self._surfaces = self._encoder.alphabet
-        self._folder.look_up(self._surfaces)
         return keys, Surface(self._surfaces, behind[:end]), confidence
 
     def _confidences(

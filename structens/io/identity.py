@@ -51,7 +51,7 @@ class IdRegister:
             line, first = min(found)
             ident = ids[int(np.searchsorted(numbers, line))]
             rule = f"the id stands in line {first} too"
-            raise DataError(rule, path=self.path, line=line, record=str(ident), hint="each id may occur once")
+            raise DataError(rule, path=self.path, line=line, record=ident, hint="each id may occur once")
         while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
             run = _merge(self._runs.pop(), run)
         self._runs.append(run)

@@ -133,7 +133,7 @@ def _check_kind(data: bytes, name: str) -> None:
         return
     if not data:
         said = "it is empty"
-    elif data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
+    elif data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         said = "it is a Python pickle, which is never opened"
     elif data.lstrip()[:1] in (b"{", b"["):
         said = "it is JSON; are the arguments in the wrong order?"

@@ -68,22 +68,21 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be written: {reason(error)}", path=name) from None
     try:
-        with handle:
-            stream, close = _compressor(handle, name)
-            yield _Checked(stream, name)
-            try:
-                close()
-                handle.flush()
-                if temporary is not None:
-                    os.fsync(handle.fileno())
-            except OSError as error:
-                raise DataError(f"cannot be written: {reason(error)}", path=name) from None
-        if temporary is not None:
-            try:
+        stream, close = _compressor(handle, name)
+        yield _Checked(stream, name)
+        try:
+            close()
+            handle.flush()
+            if temporary is not None:
+                os.fsync(handle.fileno())
+            handle.close()
+            if temporary is not None:
                 os.replace(temporary, target)
-            except OSError as error:
-                raise DataError(f"cannot be written: {reason(error)}", path=name) from None
+        except OSError as error:
+            raise DataError(f"cannot be written: {reason(error)}", path=name) from None
     except BaseException:
+        with suppress(OSError):  # it may try to write what could not be written before
+            handle.close()
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)

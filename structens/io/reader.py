@@ -77,8 +77,8 @@ def read_records(
     >>> X.names, X["a"], X.gold, X.lines.tolist()
     (('a', 'b'), ['cut'], ['cat'], [1])
     """
-    stream = _Stream(path, unit, Folding(normalize, casefold, strip_punct), keep, labels, other_experts, experts)
-    return next(stream.batches(None, None, limit))
+    stream = _Stream(path, unit, Folding(normalize, casefold, strip_punct), keep, labels, other_experts, experts, limit)
+    return next(stream.batches(None, None))
 
 
 def iter_records(
@@ -117,8 +117,8 @@ def iter_records(
     """
     if batch_size < 1 or batch_bytes < 1:
         raise ParameterError(f"a batch holds at least 1 record and 1 byte; got {batch_size} and {batch_bytes}")
-    stream = _Stream(path, unit, Folding(normalize, casefold, strip_punct), keep, labels, other_experts, experts)
-    return stream.batches(batch_size, batch_bytes, limit)
+    stream = _Stream(path, unit, Folding(normalize, casefold, strip_punct), keep, labels, other_experts, experts, limit)
+    return stream.batches(batch_size, batch_bytes)
 
 
 class _Stream:
@@ -133,7 +133,10 @@ class _Stream:
         labels: Sequence[str],
         other_experts: str,
         experts: Sequence[str] | None,
+        limit: int | None,
     ) -> None:
+        if limit is not None and limit < 1:
+            raise ParameterError(f"limit is the number of records to read, at least 1; got {limit}")
         if other_experts not in ("refuse", "ignore"):
             raise ParameterError(f"other_experts must be refuse or ignore; got {other_experts!r}")
         if experts is not None and (not experts or "" in experts or len(set(experts)) != len(experts)):
@@ -144,12 +147,12 @@ class _Stream:
         self.names = None if experts is None else tuple(experts)
         self.given, self.ignore, self.keep = experts is not None, other_experts == "ignore", tuple(keep)
         self.unmet_keys, self.unmet_experts = set(self.keep), set(experts or ())
-        self.n_records = 0
+        self.n_records, self.limit = 0, limit
 
-    def batches(self, size: int | None, n_bytes: int | None, limit: int | None) -> Iterator[RecordBatch]:
+    def batches(self, size: int | None, n_bytes: int | None) -> Iterator[RecordBatch]:
         """Batches bounded by records and bytes, or the whole file as one."""
         parts: list[RecordBatch] = []
-        for lines, records, is_full, error in self._groups(size, n_bytes, limit):
+        for lines, records, is_full, error in self._groups(size, n_bytes):
             if records:
                 parts.append(self._encode(lines, records))
                 self.n_records += len(records)
@@ -174,7 +177,7 @@ class _Stream:
         return stack([widen(part, names) for part in parts], encoder.alphabet, encoder.surfaces, encoder.unit)
 
     def _groups(
-        self, size: int | None, n_bytes: int | None, limit: int | None
+        self, size: int | None, n_bytes: int | None
     ) -> Iterator[tuple[list[int], list[Record], bool, DataError | None]]:
         """Decoded lines, few enough to stay in the processor's cache, and whether they fill up a batch.
 
@@ -186,7 +189,7 @@ class _Stream:
         try:
             for first, group in read_lines(self.source):
                 for line, raw in enumerate(group, first):
-                    if n_read == limit:
+                    if n_read == self.limit:
                         break
                     record = self._record(raw, line)
                     if record is None:
@@ -200,7 +203,7 @@ class _Stream:
                         lines, records = [], []
                         if is_full:
                             n_records = held = 0
-                if n_read == limit:
+                if n_read == self.limit:
                     break
         except DataError as error:
             yield lines, records, False, error
