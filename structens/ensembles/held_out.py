@@ -17,7 +17,7 @@ from structens.online.rates import eta_of
 from structens.online.rounds import rounds_of
 from structens.online.tying import Tie, Tying
 
-BETA_GRID = (*(1.0 - 0.9 * (0.0001 / 0.9) ** (np.arange(13) / 12.0)).tolist(), 1.0)
+BETA_GRID = (*(1.0 - 0.9 * (0.0001 / 0.9) ** (np.arange(13) / 12.0)).round(6).tolist(), 1.0)
 """From .1 to .9999, geometric in 1 - beta, and 1."""
 N_FOLDS = 5
 MOST_SLOTS = 200_000

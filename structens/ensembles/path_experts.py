@@ -84,8 +84,8 @@ class PathExpertEnsemble(Ensemble):
 
     Examples
     --------
-    >>> X = ExpertPredictions.of({"a": ["cat", "dig", "sun"], "b": ["cut", "dog", "sin"], "c": ["cut", "dig", "son"]},
-    ...                          gold=["cat", "dig", "sun"])
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig", "sun", "pen"], "b": ["cut", "dog", "sin", "pin"],
+    ...                           "c": ["cut", "dog", "sin", "pin"]}, gold=["cat", "dig", "sun", "pen"])
     >>> PathExpertEnsemble(beta=0.5).fit(X).predict({"a": ["tap"], "b": ["tip"], "c": ["tip"]})
     ['tap']
     """
