@@ -14,8 +14,9 @@ def vote(labels, weights):
     for j in awake:
         sums[labels[j]] = sums.get(labels[j], Fraction(0)) + weights[j]
     top = max(sums.values())
-    winners = [label for label in sums if sums[label] == top]  # in order of first supporter
-    return winners[0], top / sum(sums.values()), len(winners) > 1, labels.index(winners[0])
+    tied = [label for label in sums if sums[label] == top]  # in order of first supporter
+    winner = next((label for label in tied if label != GAP), GAP)
+    return winner, top / sum(sums.values()), len(tied) > 1, labels.index(winner)
 
 
 def rover(labels, confidence, alpha, null_confidence, maximum):

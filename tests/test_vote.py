@@ -70,3 +70,16 @@ def test_majority_vote_is_at_most_twice_as_wrong_as_the_random_rule():
         assert float(vote(labels, weights).label[0] != 0) <= 2 * wrong + 1e-12
     got = vote(np.array([[0, 1, 1]], dtype=np.int32), np.array([[0.4, 0.3, 0.3]]))
     assert got.label.tolist() == [1]
+
+
+def test_nothing_loses_ties():
+    got = vote(np.array([[GAP, 7], [7, GAP]], dtype=np.int32), np.ones((2, 2)))
+    assert got.label.tolist() == [7, 7]
+    assert got.first.tolist() == [1, 0]
+    assert got.tie.all()
+
+
+def test_lots_choose_every_tied_candidate():
+    labels = np.repeat(np.array([[3, GAP, 5, 3, 5, GAP]], dtype=np.int32), 300, axis=0)
+    got = vote(labels, np.ones(labels.shape), draw=(np.arange(300) + 0.5) / 300)
+    assert [int((got.label == label).sum()) for label in (3, GAP, 5)] == [100, 100, 100]

@@ -1,8 +1,9 @@
 """The vote of a slot: the label with the largest summed weight, by one fixed rule for ties.
 
 Equal labels add their weights (H_MVote of Cortes, Kuznetsov and Mohri, ACL 2014, eq. 5); GAP, "nothing stands here",
-is a candidate like any label. A tie goes to the label whose first supporter comes first in the expert order, never to
-the alphabet, a hash or the order of keys.
+is a candidate like any label, but loses ties: with an even number of experts, leaving units out whenever one half does costs far
+more than keeping them (speech of four recognisers: 13.0 % against 6.6 %). Among labels a tie goes to the one whose
+first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def rover(
 
 def _nothing_decided(n: int, draw: NDArray[np.float64] | None) -> tuple[Votes, NDArray[np.float64]]:
     out = Votes(np.full(n, GAP, np.int32), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int32))
-    return out, np.zeros(n) if draw is None else np.ascontiguousarray(draw, np.float64)
+    return out, np.full(n, -1.0) if draw is None else np.ascontiguousarray(draw, np.float64)
 
 
 @njit(cache=True)
@@ -191,17 +192,21 @@ def _decide(s, labels, score, draw, label, share, tie, first):  # type: ignore[n
         return
     # the sums of equal votes may differ in the last bit: within the tolerance they are a tie
     least = top - TIE_TOLERANCE * total
-    n_tied = 0
+    n_tied, winner = 0, -1
     for j in range(len(score)):
         if score[j] >= 0.0 and score[j] >= least:
             n_tied += 1
-    place = int(draw * n_tied)
-    for j in range(len(score)):
-        if score[j] >= 0.0 and score[j] >= least:
-            if place == 0:
-                label[s] = labels[j]
-                first[s] = j
-                share[s] = score[j] / total if total > 0.0 else 0.0
-                break
-            place -= 1
+            if winner < 0 or labels[winner] == GAP:
+                winner = j
+    if draw >= 0.0:
+        place = int(draw * n_tied)
+        for j in range(len(score)):
+            if score[j] >= 0.0 and score[j] >= least:
+                if place == 0:
+                    winner = j
+                    break
+                place -= 1
+    label[s] = labels[winner]
+    first[s] = winner
+    share[s] = score[winner] / total if total > 0.0 else 0.0
     tie[s] = n_tied > 1
