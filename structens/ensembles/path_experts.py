@@ -67,8 +67,10 @@ class PathExpertEnsemble(Ensemble):
         Expected loss of the learner in each round before it learnt from it, averaged over slots.
     suffix_start_ : int
         First round of the suffix averaged over; for "cv" the round chosen.
-    regret_, regret_bound_ : float
-        Charged loss beyond that of the best path expert in hindsight, and Hedge's bound on it.
+    regret_ : float
+        Charged loss beyond that of the best path expert in hindsight.
+    regret_bound_ : float or None
+        Hedge's bound on it; None where there is none: beta 1, and tie "label".
     weights_ : ndarray of float64, shape (n_contexts + 1, p)
         Weights of the experts in each context; the last row serves contexts that are new. Empty for tie "label".
     snapshots_ : ndarray of float64, shape (n_kept, (n_contexts + 1) p)
@@ -99,7 +101,7 @@ class PathExpertEnsemble(Ensemble):
     round_losses_: NDArray[np.float64]
     suffix_start_: int
     regret_: float
-    regret_bound_: float
+    regret_bound_: float | None
 
     def __init__(
         self,
@@ -134,7 +136,8 @@ class PathExpertEnsemble(Ensemble):
         self.contexts_ = tying.keys
         self.weights_, self.snapshots_ = converted.weights, converted.snapshots
         self.round_losses_, self.suffix_start_ = converted.round_losses, converted.start
-        self.regret_, self.regret_bound_ = regret(rounds, converted.round_losses), regret_bound(rounds, eta)
+        self.regret_, bound = regret(rounds, converted.round_losses), regret_bound(rounds, eta)
+        self.regret_bound_ = bound if math.isfinite(bound) else None
 
     def _chosen_beta(self, slots: Slots, rounds: Rounds) -> float:
         if isinstance(self.beta, str):
@@ -170,7 +173,9 @@ class PathExpertEnsemble(Ensemble):
         # with tie "label" no two experts share a context, so each slot has a draw of its own
         context = parameter.max(axis=1, initial=-1) // len(self.names_) if self._tying.by_slot else slots.position
         pick, choice = uniforms(keys, np.zeros(1, np.int64)), uniforms(keys, context.astype(np.int64) + 1)
-        return drawn_weights(self.snapshots_, parameter, eta_of(self.beta_), pick, choice)
+        by_name = np.argsort(self.names_)  # a draw does not depend on the order in which experts were given
+        drawn = drawn_weights(self.snapshots_, parameter[:, by_name], eta_of(self.beta_), pick, choice)
+        return drawn[:, np.argsort(by_name)]
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
         n_new = int(parameters_of(slots, self._tying)[1].any(axis=1).sum())
