@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def combine(
     file: o.File,
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write (.gz, .zst); - is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write (.gz, .zst); - is standard output.")
+    ] = "-",
     model: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--model", "-m", help="Model of `structens fit`; the file is then streamed."),
@@ -46,7 +48,9 @@ def combine(
     ] = None,
     table: Annotated[
         bool,
-        typer.Option("--table", help="Also show all methods on the records with gold (out of fold), on standard error."),
+        typer.Option(
+            "--table", help="Also show all methods on the records with gold (out of fold), on standard error."
+        ),
     ] = False,
     seed: o.Seed = 0,
     json: o.Json = False,
@@ -61,7 +65,7 @@ def combine(
     from structens.cli.job import Tally, learnt, reading_of, streamed, summarise, warned
     from structens.io import write_predictions
 
-    reading = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     tally = Tally(output=output)
     with warned(tally):
         if model is not None:
@@ -83,7 +87,7 @@ def combine(
             }
             from structens.io import read_records
 
-            X = read_records(file, experts=o.names_of(experts), keep=keep or [], **reading)
+            X = read_records(file, keep=keep or [], **o.chosen_experts(experts), **reading)
             ensemble = learnt(X, method, chosen, tally, quiet)
             batches = pieces(X)
         write_predictions(output, rendered(batches, ensemble, tally, bool(keep)))
@@ -112,7 +116,8 @@ def rendered(
     batches: Iterator[ExpertPredictions], ensemble: Ensemble, tally: Tally, with_fields: bool
 ) -> Iterator[bytes]:
     """JSON Lines of each batch, combined."""
-    from structens.core import Ragged
+    import numpy as np
+
     from structens.io import printed_units, render_batch
 
     for X in batches:
@@ -125,7 +130,7 @@ def rendered(
             alphabet, confidence, support = surface.alphabet, confidence[owner], support[owner]
         tally.count(done)
         yield render_batch(
-            Ragged(prediction.values, prediction.offsets),
+            prediction,
             alphabet,
             done.X.unit,
             done.X.ids,
@@ -133,7 +138,7 @@ def rendered(
             support,
             done.X.names,
             fields=done.X.fields if with_fields else None,
-            present=done.X.present.any(axis=1),
+            present=np.logical_or.reduce(done.X.present, axis=1),
         )
 
 

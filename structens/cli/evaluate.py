@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 from structens.cli import options as o
-
-if TYPE_CHECKING:
-    from structens.core import ExpertPredictions
 
 
 def evaluate(
@@ -31,10 +28,15 @@ def evaluate(
         Optional[str],  # noqa: UP045
         typer.Option(help="Two rows, by comma, to compare record by record (paired bootstrap)."),
     ] = None,
-    per_record: Annotated[bool, typer.Option("--per-record", help="One JSON line a record and system instead.")] = False,
-    alignment: Annotated[bool, typer.Option("--alignment", help="With --per-record: show what stands against what.")] = False,
+    per_record: Annotated[
+        bool, typer.Option("--per-record", help="One JSON line a record and system instead.")
+    ] = False,
+    alignment: Annotated[
+        bool, typer.Option("--alignment", help="With --per-record: show what stands against what.")
+    ] = False,
     present_only: Annotated[
-        bool, typer.Option("--present-only", help="Score records that a system answered; else missing ones are deletions.")
+        bool,
+        typer.Option("--present-only", help="Score records that a system answered; else missing ones are deletions."),
     ] = False,
     ignore_token: Annotated[
         Optional[list[str]],  # noqa: UP045

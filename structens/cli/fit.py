@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -47,7 +47,7 @@ def fit(
     check_method(method)
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
-    reading = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     chosen = {
         "align": align,
         "tie": tie,
@@ -62,7 +62,7 @@ def fit(
     }
     tally = Tally(output=output)
     with warned(tally):
-        X = read_records(file, experts=o.names_of(experts), **reading)
+        X = read_records(file, **o.chosen_experts(experts), **reading)
         ensemble = learnt(X, method, chosen, tally, quiet)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)

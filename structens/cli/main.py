@@ -55,26 +55,31 @@ def _terminated(signum: int, frame: Any) -> NoReturn:
 
 def main() -> None:
     """Run the command line."""
-    from structens.core.errors import ParameterError, StructensError
-
     signal.signal(signal.SIGTERM, _terminated)
     try:
         app()
-    except StructensError as error:
-        if os.environ.get("STRUCTENS_DEBUG"):
-            raise
-        print(f"structens: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, ParameterError) else 1)
     except MemoryError:
-        print("structens: out of memory; combine a long file with a model (-m), which streams it", file=sys.stderr)
-        sys.exit(1)
+        _leave("out of memory; combine a long file with a model (-m), which streams it", 1)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the reader has gone: end without a word
         sys.exit(1)
     except KeyboardInterrupt:
-        print("structens: interrupted; no output file was changed", file=sys.stderr)
-        sys.exit(130)
+        _leave(_INTERRUPTED, 130)
     except SystemExit as leaving:
         if leaving.code in (130, 143):
-            print("structens: interrupted; no output file was changed", file=sys.stderr)
+            _leave(_INTERRUPTED, int(leaving.code))
         raise
+    except ValueError as error:
+        from structens.core.errors import ParameterError, StructensError  # numpy comes with it, which --help can spare
+
+        if not isinstance(error, StructensError) or os.environ.get("STRUCTENS_DEBUG"):
+            raise
+        _leave(str(error), 2 if isinstance(error, ParameterError) else 1)
+
+
+_INTERRUPTED = "interrupted; no output file was changed"
+
+
+def _leave(message: str, status: int) -> NoReturn:
+    print(f"structens: {message}", file=sys.stderr)
+    sys.exit(status)

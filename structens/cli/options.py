@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -79,3 +79,14 @@ def names_of(text: str | None) -> list[str] | None:
     (['a', 'b'], None)
     """
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def chosen_experts(text: str | None) -> dict[str, Any]:
+    """The reader's options for experts given by comma: others in the file are left out.
+
+    Examples
+    --------
+    >>> chosen_experts("a,b"), chosen_experts(None)
+    ({'experts': ['a', 'b'], 'other_experts': 'ignore'}, {})
+    """
+    return {} if text is None else {"experts": names_of(text), "other_experts": "ignore"}

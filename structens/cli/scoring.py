@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from structens.cli.console import progress, say
 from structens.core import DataError, ExpertPredictions, ParameterError
 from structens.ensembles import METHODS
-from structens.evaluate import Evaluation, alignment, compare_counts, evaluate_experts, evaluate_methods, record_rows
+from structens.evaluate import (
+    Evaluation,
+    Row,
+    alignment,
+    compare_counts,
+    evaluate_experts,
+    evaluate_methods,
+    record_rows,
+)
 from structens.io import Sequences, join_by_id, read_records, read_sequences
 from structens.io.source import read_lines
 from structens.report import render_comparison
@@ -23,25 +35,54 @@ def read_scored(
     """The records to score, and whether they came with experts (else each file of predictions is one)."""
     if files.count("-") + (gold == "-") > 1:
         raise ParameterError("standard input can be read once")
-    keep = [by] if by else []
-    if len(files) == 1 and files[0] != "-" and gold is None and _has_key(files[0], "experts"):
-        return read_records(files[0], experts=experts, unit=unit, keep=keep, **reading), True
-    if len(files) == 1 and gold is not None and _has_key(files[0], "experts"):
-        X: ExpertPredictions = read_records(files[0], experts=experts, unit=unit, keep=keep, **reading)
-        return _with_gold_of(X, read_sequences(gold, unit=unit, **reading), files[0]), True
+    if len(files) == 1 and _has_experts(files[0]):
+        X: ExpertPredictions = read_records(
+            _open(files[0]),
+            experts=experts,
+            other_experts="refuse" if experts is None else "ignore",
+            unit=unit,
+            keep=[by] if by else [],
+            **reading,
+        )
+        if gold is not None:
+            X = _with_gold_of(X, read_sequences(_open(gold), _GOLD_KEYS, unit=unit, **reading), files[0])
+        return X, True
     return _predictions(files, gold, unit, by, reading), False
 
 
-def _has_key(path: str, key: str) -> bool:
-    """Whether the first record of a file has a key; faults are left to the reader."""
-    for _, line in read_lines(path):
+class _StandardInput(io.BytesIO):
+    name = "standard input"
+
+
+def _open(path: str) -> Any:
+    """A source that can be read again: what comes by standard input is kept."""
+    if path != "-":
+        return path
+    global _kept  # noqa: PLW0603  standard input can be read only once
+    if _kept is None:
+        _kept = sys.stdin.buffer.read()
+    return _StandardInput(_kept)
+
+
+_kept: bytes | None = None
+
+
+def _has_experts(path: str) -> bool:
+    """Whether the first record of a file holds experts' answers; faults are left to the reader."""
+    if path != "-" and not Path(path).is_file():
+        return True
+    for line in _lines(path):
         if line.strip():
             try:
                 first = json.loads(line)
             except ValueError:
                 return True
-            return not isinstance(first, dict) or key in first
+            return not isinstance(first, dict) or isinstance(first.get("experts"), dict)
     return True
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    return (line for _, group in read_lines(_open(path)) for line in group)
 
 
 def _predictions(
@@ -53,19 +94,15 @@ def _predictions(
         name = Path(path).name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl") if path != "-" else "-"
         if name in systems:
             raise ParameterError(f"two files are named {name!r}; the rows of the table need different names")
-        systems[name] = read_sequences(path, ("prediction", "tokens", "text"), unit=unit, **reading)
-    if gold is None and files[0] == "-":
-        raise ParameterError("predictions on standard input need --gold")
-    right = read_sequences(gold or files[0], "gold" if gold is None else _GOLD_KEYS, unit=unit, **reading)
+        systems[name] = read_sequences(_open(path), ("prediction", "tokens", "text"), unit=unit, **reading)
+    right = read_sequences(_open(gold or files[0]), "gold" if gold is None else _GOLD_KEYS, unit=unit, **reading)
     answers = {name: _joined(right, found) for name, found in systems.items()}
-    extras = _extras(gold or files[0], right, by)
+    extras = _extras(gold or files[0], by)
     X = ExpertPredictions.of(
         answers, gold=list(right.values), alternatives=[e[0] for e in extras], ids=list(right.ids), unit=unit
     )
     if by is None:
         return X
-    from dataclasses import replace
-
     return replace(X, fields=tuple(e[1] for e in extras))
 
 
@@ -84,12 +121,10 @@ def _joined(right: Sequences, found: Sequences) -> list[Any]:
     return out
 
 
-def _extras(path: str, right: Sequences, by: str | None) -> list[tuple[list[Any], dict[str, Any]]]:
+def _extras(path: str, by: str | None) -> list[tuple[list[Any], dict[str, Any]]]:
     """Alternatives and the grouping field of each gold record; the strict reader has been over the file."""
     out: list[tuple[list[Any], dict[str, Any]]] = []
-    if path == "-":
-        return [([], {}) for _ in right.ids]
-    for _, line in ((n, line) for first, group in read_lines(path) for n, line in enumerate(group, first)):
+    for line in _lines(path):
         if line.strip():
             record = json.loads(line)
             out.append((record.get("gold_alternatives") or [], {by: record[by]} if by and by in record else {}))
@@ -112,10 +147,22 @@ def evaluation_of(
     unknown = [name for name in shown if name not in METHODS]
     if unknown:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {unknown[0]!r}")
+    if not is_experts:
+        return _without_experts(evaluate_experts(X, **scored))
     if not shown:
         return evaluate_experts(X, **scored)
     with progress("methods", quiet=quiet, total=len(shown)) as step:
         return evaluate_methods(X, shown, progress=lambda name: step(1), **scored)
+
+
+def _without_experts(evaluation: Evaluation) -> Evaluation:
+    """Rows of files of predictions: no experts to choose from, so no oracles."""
+
+    def system(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        return tuple(replace(row, kind="system") for row in rows if row.kind != "oracle")
+
+    groups = tuple(replace(group, rows=system(group.rows)) for group in evaluation.groups)
+    return replace(evaluation, rows=system(evaluation.rows), groups=groups)
 
 
 def listed(X: ExpertPredictions, evaluation: Evaluation, with_alignment: bool) -> str:
@@ -143,9 +190,7 @@ def _units(answer: Any, X: ExpertPredictions) -> list[str]:
     return cut(answer, X.unit) if isinstance(answer, str) else answer
 
 
-def compared(
-    X: ExpertPredictions, evaluation: Evaluation, pair: str, form: str, n_resamples: int, seed: int
-) -> str:
+def compared(X: ExpertPredictions, evaluation: Evaluation, pair: str, form: str, n_resamples: int, seed: int) -> str:
     """Two rows of the table, record by record."""
     names = [name.strip() for name in pair.split(",")]
     if len(names) != 2:
@@ -156,7 +201,5 @@ def compared(
         if name not in rows:
             raise DataError(f"there is no row {name!r}", hint=f"there are {', '.join(evaluation.counts)}")
     a, b = (rows[name] for name in names)
-    found = compare_counts(
-        evaluation.counts[a], evaluation.counts[b], (a, b), n_resamples=n_resamples, seed=seed
-    )
+    found = compare_counts(evaluation.counts[a], evaluation.counts[b], (a, b), n_resamples=n_resamples, seed=seed)
     return render_comparison(found, form)

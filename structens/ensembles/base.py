@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -68,7 +69,7 @@ class Combined:
         names = np.array(self.X.names, dtype=object)
         rows = [names[row].tolist() for row in self.support]
         cuts = self.prediction.offsets.tolist()
-        return [rows[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [rows[a:b] for a, b in pairwise(cuts)]
 
 
 class Ensemble(Estimator):

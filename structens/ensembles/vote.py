@@ -1,9 +1,9 @@
 """The vote of a slot: the label with the largest summed weight, by one fixed rule for ties.
 
 Equal labels add their weights (H_MVote of Cortes, Kuznetsov and Mohri, ACL 2014, eq. 5); GAP, "nothing stands here",
-is a candidate like any label, but loses ties: with an even number of experts, leaving units out whenever one half does costs far
-more than keeping them (speech of four recognisers: 13.0 % against 6.6 %). Among labels a tie goes to the one whose
-first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys.
+is a candidate like any label, but loses ties: with an even number of experts, leaving units out whenever one half does
+costs far more than keeping them (speech of four recognisers: 13.0 % against 6.6 %). Among labels a tie goes to the one
+whose first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _rover(labels, weights, confidence, rule, draw, label, share, tie, first):  
 
 @njit(cache=True)
 def _count(labels, weights, score):  # type: ignore[no-untyped-def]
-    """Summed weight of each label at its first supporter, -1 at the others; returns the total (1 where no one votes)."""
+    """Summed weight of each label at its first supporter, -1 at the others; returns the total, 1 if that is 0."""
     p = len(labels)
     total = 0.0
     for j in range(p):
