@@ -153,7 +153,7 @@ def test_folding_is_the_slow_twin(texts, folding, unit):
     encoder = Encoder()
     surfaces = encoder.texts(texts, unit)
     folder = Folder(folding, unit)
-    folder.look_up(encoder.alphabet)
+    folder.look_up(encoder.alphabet.labels)
     keys, owner, behind = folder.fold(surfaces)
 
     def key(label):
@@ -163,12 +163,12 @@ def test_folding_is_the_slow_twin(texts, folding, unit):
         return cut(text, "char") if unit == "char" and len(text) > 1 else [text] if text else []
 
     wanted = [naive_surfaces(cut(text, unit), key, pieces) for text in texts]
-    assert [folder.alphabet.decode(row) for row in keys] == [[k for k, _ in row] for row in wanted]
+    assert [folder.encoder.alphabet.decode(row) for row in keys] == [[k for k, _ in row] for row in wanted]
     assert [encoder.alphabet.decode(row) for row in behind] == [forms for row in wanted for _, forms in row]
     assert len(owner) == len(keys.values)
     for text, row in zip(texts, keys, strict=True):
         assert (
-            folding.answer(text, unit) == (" " if unit == "word" else "").join(folder.alphabet.decode(row))
+            folding.answer(text, unit) == (" " if unit == "word" else "").join(folder.encoder.alphabet.decode(row))
             or folding.is_identity
         )
 

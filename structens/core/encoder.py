@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,14 @@ from structens.core.ragged import Ragged
 from structens.core.units import cut, is_plain
 
 _N_POINTS = 0x110000
+
+
+class _Codes(dict[str, int]):
+    """Gives the next code to a label that is looked up for the first time."""
+
+    def __missing__(self, label: str) -> int:
+        code = self[label] = len(self)
+        return code
 
 
 class Encoder:
@@ -34,7 +42,7 @@ class Encoder:
     """
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
-        self._codes: dict[str, int] = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+        self._codes = _Codes((label, code) for code, label in enumerate(dict.fromkeys(labels)))
         self._point_code: NDArray[np.int32] | None = None
 
     @property
@@ -42,14 +50,17 @@ class Encoder:
         """The labels met so far."""
         return Alphabet(tuple(self._codes))
 
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def labels_from(self, code: int) -> list[str]:
+        """The labels from this code on; the cost is their number, not that of all labels."""
+        return list(islice(reversed(self._codes), len(self._codes) - code))[::-1]
+
     def tokens(self, sequences: Sequence[Sequence[str]]) -> Ragged:
         """Codes of token lists."""
-        codes = self._codes
         flat = list(chain.from_iterable(sequences))
-        for token in flat:
-            if token not in codes:
-                codes[token] = len(codes)
-        values = np.fromiter(map(codes.__getitem__, flat), dtype=np.int32, count=len(flat))
+        values = np.fromiter(map(self._codes.__getitem__, flat), dtype=np.int32, count=len(flat))
         lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
         return Ragged.from_lengths(values, lengths)
 

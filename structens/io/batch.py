@@ -84,13 +84,14 @@ def widen(part: RecordBatch, names: tuple[str, ...]) -> RecordBatch:
 
 
 def stack(parts: Sequence[RecordBatch], alphabet: Alphabet, surfaces: Alphabet | None, unit: str) -> RecordBatch:
-    """Put the batches of one file together; their experts are the same, their alphabets begin the ones given."""
+    """Put the batches of one file together: the same experts, and codes of the alphabets given."""
     weighted = any(part.weights is not None for part in parts)
     plain = [
         replace(
             part,
             alphabet=alphabet,
             unit=unit,
+            surface=None if surfaces is None or part.surface is None else Surface(surfaces, part.surface.rows),
             weights=np.ones(part.present.shape) if weighted and part.weights is None else part.weights,
         )
         for part in parts

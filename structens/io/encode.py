@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import Alphabet, DataError, Encoder, ParameterError, Ragged
-from structens.io.batch import RecordBatch
+from structens.io.batch import RecordBatch, unit_places
 from structens.io.jsonl import kind_of, place
 from structens.io.normalize import Folder, Folding, Surface
 from structens.io.record import Record, references_of, refuse_answers, table_of
 from structens.io.warning import Watch
 
+_NO_LABELS = Alphabet(())
 _UNITS = ("char", "codepoint", "word", "line")
 
 
@@ -44,29 +45,29 @@ class BatchEncoder:
         self._labels, self._keep = tuple(labels), tuple(keep)
         self._kind: type | None = None
         self._encoder = Encoder(self._labels if folding.is_identity else ())
-        self._surfaces = Alphabet(())
-        self._keys = Alphabet(self._labels)
-        self._folder: Folder | None = None
+        self._labelled, self._written = Alphabet(self._labels), Alphabet(())
+        self._n_looked_at = 0
         self._watch: Watch | None = None
-        self._n_seen = 0
+        self._folder: Folder | None = None
+        self._n_keys = 0
 
     @property
     def unit(self) -> str:
         """Unit of the answers met so far."""
         return self._text_unit if self._kind is str else "token"
 
-    @property
-    def alphabet(self) -> Alphabet:
-        """Labels met so far; of keys, where answers are folded."""
-        return self._surfaces if self._folding.is_identity else self._keys
-
-    @property
-    def surfaces(self) -> Alphabet | None:
-        """Surface forms met so far, None where nothing is folded."""
-        return None if self._folding.is_identity else self._surfaces
+    def alphabets(self) -> tuple[Alphabet, Alphabet | None]:
+        """Labels met so far; where answers are folded, the keys met so far and their surface forms."""
+        if self._folding.is_identity:
+            self._labelled = _grown(self._labelled, self._encoder)
+            return self._labelled, None
+        self._written = _grown(self._written, self._encoder)
+        if self._folder is not None:
+            self._labelled = _grown(self._labelled, self._folder.encoder)
+        return self._labelled, self._written
 
     def encode(self, lines: Sequence[int], records: Sequence[Record], names: tuple[str, ...]) -> RecordBatch:
-        """Codes of the records.
+        """Codes of the records; the alphabets are those that `alphabets` gives afterwards.
 
         Raises
         ------
@@ -87,7 +88,7 @@ class BatchEncoder:
             codes, surface, confidence = self._fold(codes, n_answers, confidence)
         return RecordBatch(
             names=names,
-            alphabet=self.alphabet,
+            alphabet=_NO_LABELS,
             hypotheses=codes[:n_answers],
             present=present,
             ids=tuple([record["id"] for record in records]),
@@ -116,43 +117,44 @@ class BatchEncoder:
                 codes = self._encoder.tokens([answer or () for answer in answers])
             except TypeError:  # a list or an object where a token is needed has no hash
                 refuse_answers(lines, records, self.path, self._kind)
-        if len(codes.values) and int(codes.values.max()) >= len(self._surfaces):
-            # Only a label that is new can be of a wrong type: no number or truth value equals a string.
-            alphabet = self._encoder.alphabet
-            new = alphabet.labels[len(self._surfaces) :]
-            if set(map(type, new)) != {str} or "" in new:
-                refuse_answers(lines, records, self.path, self._kind)
-            self._surfaces = alphabet
         self._kind = self._kind or kind
         if kind is not None:
-            self._look()
+            self._look_at_new(lines, records)
         return codes
 
-    def _look(self) -> None:
+    def _look_at_new(self, lines: Sequence[int], records: Sequence[Record]) -> None:
+        new = self._encoder.labels_from(self._n_looked_at)
+        self._n_looked_at += len(new)
+        # Only a label that is new can be of a wrong type: no number or truth value equals a string.
+        if new and (set(map(type, new)) != {str} or "" in new):
+            refuse_answers(lines, records, self.path, self._kind)
         if self._watch is None:
             forms = self._folding.normalize == "none"
             self._watch = Watch(self.path, normal_forms=forms, spaces=self.unit in ("token", "word"))
-        if len(self._surfaces) > self._n_seen:
-            self._watch.look(self._surfaces.labels[self._n_seen :])
-            self._n_seen = len(self._surfaces)
+        self._watch.look(new)
+        if self._folding.is_identity:
+            return
+        if self._folder is None:
+            self._folder = Folder(self._folding, self.unit, self._labels)
+        self._folder.look_up(new)
+        # Keys stand in the alphabet of surface forms too, so that a key without a source can be printed.
+        keys = self._folder.encoder.labels_from(self._n_keys)
+        self._n_keys += len(keys)
+        self._encoder.tokens([keys])
+        forms_of_keys = self._encoder.labels_from(self._n_looked_at)
+        self._n_looked_at += len(forms_of_keys)
+        self._folder.look_up(forms_of_keys)
 
     def _fold(
         self, codes: Ragged, n_answers: int, confidence: NDArray[np.float64] | None
     ) -> tuple[Ragged, Surface, NDArray[np.float64] | None]:
-        if self._folder is None or self._folder.unit != self.unit:
-            self._folder = Folder(self._folding, self.unit, self._labels)
-        self._folder.look_up(self._surfaces)
+        if self._folder is None:  # null answers only, so far
+            return codes, Surface(_NO_LABELS, Ragged(codes.values, np.zeros(1, dtype=np.int64))), confidence
         keys, owner, behind = self._folder.fold(codes)
-        if len(keys.values) and int(keys.values.max()) >= len(self._keys):
-            self._keys = self._folder.alphabet
-            # Keys stand in the alphabet of surface forms too, so that a key without a source can be printed.
-            self._encoder.tokens([self._keys.labels])
-            self._surfaces = self._encoder.alphabet
-            self._folder.look_up(self._surfaces)
         end = int(keys.offsets[n_answers])
         if confidence is not None:
             confidence = confidence[owner[:end]]
-        return keys, Surface(self._surfaces, behind[:end]), confidence
+        return keys, Surface(_NO_LABELS, behind[:end]), confidence
 
     def _confidences(
         self, lengths: NDArray[np.int64], lines: Sequence[int], records: Sequence[Record], names: tuple[str, ...]
@@ -161,20 +163,26 @@ class BatchEncoder:
             return None
         column = {name: j for j, name in enumerate(names)}
         offsets = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-        out = np.full(offsets[-1], np.nan)
+        rows: list[tuple[int, int, Record, str, Any]] = []
         for i, (line, record) in enumerate(zip(lines, records, strict=True)):
             for name, row in table_of(record, "confidences", self.path, line).items():
                 if row is None or name not in column:
                     continue
                 k = i * len(names) + column[name]
-                n_units = offsets[k + 1] - offsets[k]
-                values = _numbers(row) if type(row) is list else None
-                if values is None or len(values) != n_units:
-                    self._refuse_confidences(row, n_units, line, record, name)
-                out[offsets[k] : offsets[k + 1]] = values
+                if type(row) is not list or len(row) != offsets[k + 1] - offsets[k]:
+                    self._refuse_confidences(row, offsets[k + 1] - offsets[k], line, record, name)
+                rows.append((k, line, record, name, row))
+        values = _numbers(list(chain.from_iterable(row for *_, row in rows)))
+        if values is None:
+            for k, line, record, name, row in rows:
+                if _numbers(row) is None:
+                    self._refuse_confidences(row, offsets[k + 1] - offsets[k], line, record, name)
+        out = np.full(offsets[-1], np.nan)
+        chosen = np.array([k for k, *_ in rows], dtype=np.int64)
+        out[unit_places(Ragged(out, np.array(offsets)))[chosen].values] = values
         return out
 
-    def _refuse_confidences(self, row: Any, n_units: int, line: int, record: Record, name: str) -> None:
+    def _refuse_confidences(self, row: Any, n_units: int, line: int, record: Record, name: str) -> NoReturn:
         where: Any = {"path": self.path, "line": line, "record": record["id"], "expert": name}
         steps = place("confidences", name)
         if type(row) is not list:
@@ -210,6 +218,11 @@ class BatchEncoder:
                 if name in column:
                     out[i, column[name]] = value
         return out
+
+
+def _grown(alphabet: Alphabet, encoder: Encoder) -> Alphabet:
+    """The encoder's alphabet; the one before, if it has not grown."""
+    return alphabet if len(alphabet) == len(encoder) else encoder.alphabet
 
 
 _LARGEST = 1e100  # so that no sum of weights overflows

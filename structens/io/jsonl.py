@@ -59,7 +59,9 @@ def parse_line(raw: bytes, path: str, line: int) -> dict[str, Any] | None:
 
 def has_repeated_key(raw: bytes, value: Any) -> bool:
     """True where a key stands twice in one object of the line that decodes to the value."""
-    keys = _count_keys(value)
+    keys, objects = _count_keys(value, lists=False)
+    if objects != raw.count(b"{"):  # some may stand in lists, which take longer to go through
+        keys, _ = _count_keys(value, lists=True)
     if keys == raw.count(b":") or keys == len(_KEY_ENDS.findall(raw)):
         return False
     repeated: list[str] = []
@@ -158,16 +160,17 @@ class _Object(dict[str, Any]):
             self.twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
-def _count_keys(value: Any) -> int:
-    total, waiting = 0, [value]
+def _count_keys(value: Any, *, lists: bool) -> tuple[int, int]:
+    """Number of keys and of objects in a value, those in lists left out unless asked for."""
+    keys, objects, waiting = 0, 0, [value]
     while waiting:
         item = waiting.pop()
         if type(item) is dict:
-            total += len(item)
+            keys, objects = keys + len(item), objects + 1
             waiting.extend(item.values())
-        elif type(item) is list:
+        elif lists and type(item) is list:
             waiting.extend(v for v in item if type(v) is dict or type(v) is list)
-    return total
+    return keys, objects
 
 
 def _syntax(error: json.JSONDecodeError, text: str, path: str, line: int) -> DataError:

@@ -7,6 +7,7 @@ section 3.13. Compatibility forms (NFKC, NFKD) are never applied unless asked fo
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,8 +121,13 @@ class Folder:
     ----------
     folding : Folding
     unit : {"token", "char", "word", "line"}
-    labels : iterable of str
+    labels : sequence of str
         Keys that take the first codes, such as a model's.
+
+    Attributes
+    ----------
+    encoder : Encoder
+        Of the keys.
 
     Raises
     ------
@@ -129,25 +135,18 @@ class Folder:
         If the unit is "codepoint": a normal form may join several.
     """
 
-    def __init__(self, folding: Folding, unit: str, labels: tuple[str, ...] = ()) -> None:
+    def __init__(self, folding: Folding, unit: str, labels: Sequence[str] = ()) -> None:
         if unit == "codepoint":
             raise ParameterError("code points cannot be folded one by one; use unit 'char'")
         self.folding, self.unit = folding, unit
-        self._encoder = Encoder(labels)
+        self.encoder = Encoder(labels)
         self._table = Ragged(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
 
-    @property
-    def alphabet(self) -> Alphabet:
-        """The keys met so far."""
-        return self._encoder.alphabet
-
-    def look_up(self, surfaces: Alphabet) -> None:
-        """Work out the keys of the labels that are new in the alphabet of surface forms, which only grows."""
-        new = surfaces.labels[len(self._table) :]
-        if new:
-            rows = self._encoder.tokens([self.folding.keys(label, self.unit) for label in new])
-            values = np.concatenate([self._table.values, rows.values])
-            self._table = Ragged.from_lengths(values, np.concatenate([self._table.lengths, rows.lengths]))
+    def look_up(self, new: Sequence[str]) -> None:
+        """Work out the keys of surface forms, given in the order of their codes, each once."""
+        rows = self.encoder.tokens([self.folding.keys(label, self.unit) for label in new])
+        values = np.concatenate([self._table.values, rows.values])
+        self._table = Ragged.from_lengths(values, np.concatenate([self._table.lengths, rows.lengths]))
 
     def fold(self, answers: Ragged) -> tuple[Ragged, NDArray[np.int64], Ragged]:
         """Keys of answers, the surface unit each key comes from, and the surface codes behind each key.

@@ -15,7 +15,8 @@ from structens.io.source import Source, display_name, read_lines
 from structens.io.warning import Watch
 
 _BATCH_BYTES = 1 << 22
-_GROUP = 192  # lines decoded before they are encoded: more fall out of the processor's cache and take twice the time
+# Lines decoded before they are encoded: more fall out of the processor's cache and take twice the time.
+_GROUP, _GROUP_BYTES = 160, 1 << 18
 
 
 def read_records(
@@ -173,8 +174,8 @@ class _Stream:
     def _put_together(self, parts: list[RecordBatch]) -> RecordBatch:
         if self.names is None:
             self.names = tuple(sorted({name for part in parts for name in part.names}))
-        names, encoder = self.names, self.encoder
-        return stack([widen(part, names) for part in parts], encoder.alphabet, encoder.surfaces, encoder.unit)
+        names = self.names
+        return stack([widen(part, names) for part in parts], *self.encoder.alphabets(), self.encoder.unit)
 
     def _groups(
         self, size: int | None, n_bytes: int | None
@@ -185,7 +186,7 @@ class _Stream:
         """
         lines: list[int] = []
         records: list[Record] = []
-        n_records = n_read = held = 0
+        n_records = n_read = held = group_held = 0
         try:
             for first, group in read_lines(self.source):
                 for line, raw in enumerate(group, first):
@@ -196,11 +197,12 @@ class _Stream:
                         continue
                     lines.append(line)
                     records.append(record)
-                    n_records, n_read, held = n_records + 1, n_read + 1, held + len(raw)
+                    n_records, n_read = n_records + 1, n_read + 1
+                    held, group_held = held + len(raw), group_held + len(raw)
                     is_full = n_records == size or (n_bytes is not None and held >= n_bytes)
-                    if is_full or len(records) == _GROUP:
+                    if is_full or len(records) == _GROUP or group_held >= _GROUP_BYTES:
                         yield lines, records, is_full, None
-                        lines, records = [], []
+                        lines, records, group_held = [], [], 0
                         if is_full:
                             n_records = held = 0
                 if n_read == self.limit:
