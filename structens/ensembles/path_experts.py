@@ -75,7 +75,7 @@ class PathExpertEnsemble(Ensemble):
         Weights of the experts in each context; the last row serves contexts that are new. Empty for tie "label".
     snapshots_ : ndarray of float64, shape (n_kept, (n_contexts + 1) p)
         Cumulative losses at the rounds kept, for "rand" and for tie "label": all rounds of the suffix where 32 MB hold
-        them, else as many at even distances ("label": at most 64).
+        them, else as many at even distances ("label": at most 16).
     contexts_ : ndarray, or list of str
         Ids of the contexts.
 

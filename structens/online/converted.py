@@ -18,8 +18,8 @@ from structens.online.gamma import suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.rounds import Rounds
 from structens.online.slot_conversion import (
+    MOST_AVERAGED,
     MOST_NUMBERS,
-    MOST_ROUNDS,
     average_weights,
     grid_size,
     slot_cv_round,
@@ -60,7 +60,7 @@ def convert(
     *,
     delta: float = 0.05,
     union_bound: bool = False,
-    n_most: int = MOST_ROUNDS,
+    n_most: int = MOST_AVERAGED,
 ) -> Converted:
     """Play the rounds and convert.
 

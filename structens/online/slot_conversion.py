@@ -4,7 +4,8 @@ Cortes, Kuznetsov and Mohri (ICML 2014), sections 3.2 to 3.3 and appendix C. Two
 losses that choose the rounds, one for their weights. For contexts shared by all experts of a slot both conversions are
 exact and linear in the number of transitions: a context's weights change only in rounds that touch it, so averages and
 sums over later rounds are brought up to date when it is touched. For tying by label, where the weights of a slot depend
-on which labels meet there, both work on a grid of at most `MOST_ROUNDS` rounds.
+on which labels meet there, both work on a grid of rounds: H_CV chooses among at most `MOST_ROUNDS`, averages take
+at most `MOST_AVERAGED`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from structens.online.rounds import Rounds
 from structens.online.slot_kernels import average_kernel, later_losses_kernel
 
 MOST_ROUNDS = 64
-"""Rounds of the grid where a conversion works on one."""
+"""Candidates of H_CV where it works on a grid."""
+MOST_AVERAGED = 16
+"""Rounds averaged over where it is done on a grid; each costs a pass over the records at prediction."""
 MOST_NUMBERS = 4_000_000
 """Numbers that kept rounds may take in memory and in a model file (32 MB)."""
 
@@ -116,7 +119,7 @@ def slot_cv_round(rounds: Rounds, eta: float, delta: float = 0.05, *, corrected:
     if len(penalty) == 0:
         return 0
     n_most = len(penalty) if rounds.by_slot else grid_size(rounds.n_parameters)
-    candidates = spread(0, len(penalty), n_most)
+    candidates = np.union1d([0], spread(0, len(penalty), n_most))  # with the uniform start
     values = slot_thetas(rounds, eta, candidates, corrected=corrected) + penalty[candidates]
     return int(candidates[values.argmin()])
 
