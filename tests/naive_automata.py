@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 from structens.automata import Semiring
+from structens.core import EPSILON
 
 
 def accepting_paths(automaton):
@@ -128,3 +129,53 @@ def useful(automaton, weight, final_weight, semiring):
             states.update([automaton.start, *(int(automaton.target[e]) for e in path)])
             transitions.update(path)
     return sorted(states), sorted(transitions)
+
+
+def strings(automaton, path):
+    """What a path reads and what it writes, without epsilon."""
+    output = automaton.label if automaton.output is None else automaton.output
+    read = tuple(int(automaton.label[e]) for e in path)
+    written = tuple(int(output[e]) for e in path)
+    return tuple(a for a in read if a != EPSILON), tuple(a for a in written if a != EPSILON)
+
+
+def string_weights(automaton, weight, final_weight, semiring):
+    """Weight of every pair of strings (read, written) that is not zero."""
+    ways = {}
+    for path in accepting_paths(automaton):
+        cost = path_weight(automaton, path, weight, final_weight, semiring)
+        if cost != semiring.zero:
+            ways.setdefault(strings(automaton, path), []).append(cost)
+    return {pair: plus(semiring, costs) for pair, costs in ways.items()}
+
+
+def composed_weights(first, second, semiring):
+    """String weights of a composition: every pair of paths where one writes what the other reads."""
+    ways = {}
+    for path_1 in accepting_paths(first[0]):
+        cost_1 = path_weight(first[0], path_1, *first[1:], semiring)
+        read, handed = strings(first[0], path_1)
+        for path_2 in accepting_paths(second[0]):
+            cost_2 = path_weight(second[0], path_2, *second[1:], semiring)
+            taken, written = strings(second[0], path_2)
+            cost = times(semiring, [cost_1, cost_2]) if semiring is not Semiring.REAL else cost_1 * cost_2
+            if handed == taken and cost != semiring.zero:
+                ways.setdefault((read, written), []).append(cost)
+    return {pair: plus(semiring, costs) for pair, costs in ways.items()}
+
+
+def n_distinct_futures(automaton, weight, final_weight, semiring):
+    """States of the minimal automaton of a trimmed deterministic one: string weights of each state, up to a factor."""
+    final = final_weights(automaton, final_weight, semiring)
+    futures = set()
+    for q in range(automaton.n_states):
+        ways = {}
+        for last in range(automaton.n_states):
+            for path in paths_between(automaton, q, last):
+                if final[last] != semiring.zero:
+                    read = tuple(int(automaton.label[e]) for e in path)
+                    ways[read] = times(semiring, [*(weight[e] for e in path), final[last]])
+        total = plus(semiring, list(ways.values()))
+        share = {a: w / total if semiring is Semiring.REAL else w - total for a, w in ways.items()}
+        futures.add(frozenset((a, round(float(w), 6)) for a, w in share.items()))
+    return len(futures)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from structens.automata import Semiring, n_paths
+from structens.automata import Semiring, WeightedAutomaton, n_paths
 from structens.core import Automaton
 
 MOST_PATHS = 200
@@ -15,12 +15,14 @@ REAL = st.one_of(st.integers(0, 3).map(float), st.floats(1e-3, 5), st.sampled_fr
 
 
 @st.composite
-def automata(draw, most_states=7, most_transitions=14, labels=3):
-    """An acyclic automaton with at most 200 accepting paths; it may accept nothing."""
+def automata(draw, most_states=7, most_transitions=14, least_label=0, transducer=False):
+    """An acyclic automaton with at most 200 accepting paths; it may accept nothing. Label -1 is EPSILON."""
     n_states = draw(st.integers(1, most_states))
     pair = st.tuples(st.integers(0, n_states - 1), st.integers(0, n_states - 1)).filter(lambda p: p[0] < p[1])
     pairs = draw(st.lists(pair, max_size=most_transitions)) if n_states > 1 else []
-    transitions = [(q, r, draw(st.integers(0, labels - 1))) for q, r in sorted(pairs)]
+    label = st.integers(least_label, 2)
+    labels = st.tuples(label, label) if transducer else st.tuples(label)
+    transitions = [(*pair, *draw(labels)) for pair in sorted(pairs)]
     final = draw(st.sets(st.integers(0, n_states - 1), max_size=3))
     start = draw(st.one_of(st.just(0), st.integers(0, n_states - 1)))
     automaton = Automaton.from_transitions(transitions, final=final, start=start, n_states=n_states)
@@ -40,7 +42,7 @@ def weights(draw, automaton, semiring, numbers=None):
 
 
 @st.composite
-def weighted(draw, semiring, numbers=None):
+def weighted(draw, semiring, numbers=None, **shape):
     """(automaton, weight, final_weight)."""
-    automaton = draw(automata())
-    return (automaton, *draw(weights(automaton, semiring, numbers)))
+    automaton = draw(automata(**shape))
+    return WeightedAutomaton(automaton, *draw(weights(automaton, semiring, numbers)))

@@ -4,39 +4,57 @@ Weights live apart from the automaton: every verb takes ``(automaton, weight, fi
 changes none of them.
 """
 
+from structens.automata.compose import Composed, compose
+from structens.automata.determinize import determinize, is_deterministic
+from structens.automata.epsilon import remove_epsilon
 from structens.automata.expert import ExpertAutomaton, expert_automaton
 from structens.automata.marginals import Flows, expected_loss, flows
+from structens.automata.minimize import minimize
 from structens.automata.n_best import BestPaths, n_best
 from structens.automata.paths import log10_paths, longest_path, n_paths, path_labels
+from structens.automata.project import project
 from structens.automata.push import Pushed, push
+from structens.automata.reverse import reverse
 from structens.automata.sample import sample
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_distance import shortest_distance, total_weight
 from structens.automata.shortest_path import shortest_path
 from structens.automata.topological import Renumbered, connect, top_sort
+from structens.automata.union import union
+from structens.automata.weighted import WeightedAutomaton
 from structens.automata.weights import as_weights
 
 __all__ = [
     "BestPaths",
+    "Composed",
     "ExpertAutomaton",
     "Flows",
     "Pushed",
     "Renumbered",
     "Semiring",
+    "WeightedAutomaton",
     "as_weights",
+    "compose",
     "connect",
+    "determinize",
     "expected_loss",
     "expert_automaton",
     "flows",
+    "is_deterministic",
     "log10_paths",
     "longest_path",
+    "minimize",
     "n_best",
     "n_paths",
     "path_labels",
+    "project",
     "push",
+    "remove_epsilon",
+    "reverse",
     "sample",
     "shortest_distance",
     "shortest_path",
     "top_sort",
     "total_weight",
+    "union",
 ]
