@@ -2,17 +2,19 @@
 
 import io
 import json
+import random
 import unicodedata
 import warnings
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_io import naive_key, naive_surfaces
 
 from structens.core import Encoder, ParameterError, Ragged
-from structens.core.units import cut
+from structens.core.units import cut, is_plain
 from structens.io import DataWarning, Folder, Folding, iter_records, printed_units, read_records, read_sequences
 
 CAFE = {"id": "l1", "experts": {"A": "caf\u00e9", "B": "cafe\u0301", "C": "cafe"}}
@@ -176,3 +178,23 @@ def test_folding_is_the_slow_twin(texts, folding, unit):
 @given(st.text(max_size=8), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
 def test_folding_clusters_is_folding_texts(text, form):
     assert Folding(form).answer(text, "char") == unicodedata.normalize(form, text)
+
+
+JOINERS = st.sampled_from("\u1100\u1161\uac00\uac01\u200d\u0301\r\n\u0e33\u0915\u094d")
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)) | JOINERS, max_size=12))
+def test_texts_are_cut_at_cluster_borders(text):
+    borders = regex.findall(r"\X", text)
+    assert cut(text, "char") == borders
+    encoder = Encoder()
+    coded = encoder.texts([text, "ab"], "char")
+    assert [encoder.alphabet.decode(row) for row in coded] == [borders, ["a", "b"]]
+
+
+def test_no_pair_of_plain_characters_joins():
+    plain = [c for c in map(chr, range(0x20000)) if not "\ud800" <= c <= "\udfff" and is_plain(c)]
+    assert len(plain) > 100_000
+    text = "".join(random.Random(0).choices(plain, k=200_000))
+    assert is_plain(text)
+    assert len(regex.findall(r"\X", text)) == len(text)
