@@ -21,7 +21,9 @@ from structens.automata import (
 )
 from structens.core import EPSILON, Automaton
 
-fst = pytest.importorskip("pywrapfst", reason="OpenFst's Python module comes with pynini, which is not installed")
+fst = pytest.importorskip(
+    "pywrapfst", reason="OpenFst's Python module comes with pynini, which is not installed", exc_type=ImportError
+)
 
 ARC_TYPE = {Semiring.LOG: "log64", Semiring.TROPICAL: "standard"}
 DELTA = {Semiring.LOG: 1e-6, Semiring.TROPICAL: 1e-5}  # OpenFst's tropical weights are float32
