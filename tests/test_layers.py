@@ -17,7 +17,7 @@ LEVEL = {
     "io": 5,
     "distributed": 5,
     "report": 6,
-    "cli": 6,
+    "cli": 7,
 }
 CORE_ALLOWED = {"numpy", "structens", "regex", "sklearn"}  # the last two lazily: units of text, tags for clone
 

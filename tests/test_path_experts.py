@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structens.core import DataError, ExpertPredictions, NotFittedError, ParameterError
-from structens.ensembles.held_out import BETA_GRID
+from structens.ensembles.held_out import BETA_GRID, _between
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.losses import CostMatrix, Hamming
 from structens.online import TIES
@@ -170,10 +170,10 @@ def test_normalised_losses_take_a_rate_of_their_own():
     assert slow.weights_ == pytest.approx(fast.weights_)
 
 
-def test_held_out_beta_is_of_the_grid_and_survives_little_data():
+def test_held_out_beta_is_within_the_grid_and_survives_little_data():
     assert sorted(BETA_GRID) == list(BETA_GRID)
     assert BETA_GRID[-1] == 1.0
-    assert PathExpertEnsemble().fit(COPIES).beta_ in BETA_GRID
+    assert BETA_GRID[0] <= PathExpertEnsemble().fit(COPIES).beta_ <= 1.0
     for n in (1, 2, 3, 6):
         for rule in RULES:
             for tie in TIES:
@@ -220,3 +220,24 @@ def test_works_with_scikit_learn():
     sklearn = pytest.importorskip("sklearn.base")
     made = PathExpertEnsemble("cv", beta=0.5)
     assert sklearn.clone(made).get_params() == made.get_params()
+
+
+def test_held_out_beta_is_judged_by_edit_distance_not_by_slots():
+    """Experts b and c agree on a shifted answer: two wrong slots each side, but one edit; their vote must not win."""
+    from structens.align import align
+
+    gold = ["abcd"] * 30
+    X = ExpertPredictions.of({"a": ["abcd"] * 30, "b": ["xabc"] * 30, "c": ["xabc"] * 30}, gold=gold)
+    made = PathExpertEnsemble(align="always").fit(X)
+    assert made.predict(X) == gold
+    assert made.beta_ < 1.0
+    assert len(align(X, mode="always").labels) > 4 * 30
+
+
+def test_between_stays_in_the_grid():
+    for i in range(len(BETA_GRID)):
+        fine = _between(BETA_GRID, i)
+        assert fine == sorted(fine)
+        assert any(abs(beta - BETA_GRID[i]) < 1e-5 for beta in fine)
+        assert BETA_GRID[0] <= fine[0]
+        assert fine[-1] <= 1.0

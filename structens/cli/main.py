@@ -32,9 +32,9 @@ app.command("evaluate", epilog="Example: structens evaluate combined.jsonl --gol
 
 def _show_version(value: bool) -> None:
     if value:
-        from structens import __version__
+        from importlib.metadata import version
 
-        print(f"structens {__version__}")
+        print(f"structens {version('structens')}")
         raise typer.Exit
 
 

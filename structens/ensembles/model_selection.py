@@ -31,7 +31,7 @@ def folds(ids: Sequence[str | int], n_folds: int = 5, seed: int = 0) -> NDArray[
     Examples
     --------
     >>> folds(["a", "b", "c", "d"], 2).tolist()
-    [1, 1, 0, 0]
+    [0, 1, 0, 1]
     """
     if not 2 <= n_folds <= len(ids):
         raise DataError(f"cannot cut {len(ids)} records into {n_folds} folds")
@@ -70,9 +70,9 @@ def cross_predict(
     Examples
     --------
     >>> from structens.ensembles import BestExpert
-    >>> X = ExpertPredictions.of({"a": ["x"] * 4, "b": ["y"] * 4}, gold=["y", "y", "y", "x"])
-    >>> cross_predict(BestExpert(), X, n_folds=2)
-    ['y', 'y', 'y', 'y']
+    >>> X = ExpertPredictions.of({"a": ["x"] * 6, "b": ["y"] * 6}, gold=["y"] * 5 + ["x"])
+    >>> cross_predict(BestExpert(), X, n_folds=3)
+    ['y', 'y', 'y', 'y', 'y', 'y']
     """
     known = np.flatnonzero(X.has_gold)
     fold = folds([X.ids[i] for i in known], n_folds, seed)

@@ -130,7 +130,7 @@ class PathExpertEnsemble(Ensemble):
             raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {self.rule!r}")
         tying = Tying.learn(slots, self.tie)
         rounds = rounds_of(slots, tying, self.loss, self.loss_scale)
-        self.beta_ = self._chosen_beta(slots, rounds)
+        self.beta_ = self._chosen_beta(slots, X, rounds)
         eta = eta_of(self.beta_)
         converted = convert(rounds, eta, self.rule, delta=self.delta, union_bound=self.union_bound)
         self.contexts_ = tying.keys
@@ -139,13 +139,14 @@ class PathExpertEnsemble(Ensemble):
         self.regret_, bound = regret(rounds, converted.round_losses), regret_bound(rounds, eta)
         self.regret_bound_ = bound if math.isfinite(bound) else None
 
-    def _chosen_beta(self, slots: Slots, rounds: Rounds) -> float:
+    def _chosen_beta(self, slots: Slots, X: ExpertPredictions, rounds: Rounds) -> float:
         if isinstance(self.beta, str):
             if self.beta not in BETAS:
                 raise ParameterError(f"beta must be one of {', '.join(BETAS)}, or a number; got {self.beta!r}")
             if self.beta == "held-out" and rounds.n_rounds > 1:
                 return held_out_beta(
                     slots,
+                    X,
                     self.tie,
                     rule=self.rule,
                     loss=self.loss,
