@@ -2,7 +2,7 @@
 
     python docs/reference/make.py [--check]
 
-With --check nothing is written: a reference that is stale, or a table whose errors differ by more than .3 points, fails.
+With --check nothing is written; a stale reference, or a table whose errors differ by more than .3 points, fails.
 """
 
 import argparse
