@@ -89,11 +89,11 @@ def combine(
 
             X = read_records(file, keep=keep or [], **o.chosen_experts(experts), **reading)
             ensemble = learnt(X, method, chosen, tally, quiet)
+            if table:
+                show_table(X, chosen, seed, quiet)
             batches = pieces(X)
         write_predictions(output, rendered(batches, ensemble, tally, bool(keep)))
         tally.describe(ensemble)
-        if table:
-            show_table(X, chosen, seed, quiet)
     summarise(tally, json=json, quiet=quiet)
 
 
@@ -150,8 +150,8 @@ def show_table(X: ExpertPredictions, chosen: dict[str, Any], seed: int, quiet: b
     from structens.evaluate import TABLE, evaluate_methods
     from structens.report import render, wants_color
 
-    if not X.has_gold.any():
-        say("no table: no record has gold to compare with")
+    if X.has_gold.sum() < 2:
+        say("no table: at least two records with gold are needed to learn and to compare with")
         return
     with progress("table", quiet=quiet, total=len(TABLE)) as step:
         evaluation = evaluate_methods(X, seed=seed, options=chosen, progress=lambda name: step(1))

@@ -25,6 +25,12 @@ from structens.ensembles import (
 from structens.io import DataWarning, iter_records
 from structens.io.ensemble_file import load
 
+LOOKED_AT = 2000
+"""Records of the first, quick look for suspicious experts."""
+FEWEST_FOR_COPIES = 10
+"""Records below which equal answers are no reason for suspicion."""
+MOST_NOTES = 5
+
 
 @dataclass
 class Tally:
@@ -115,7 +121,23 @@ def learnt(
         step(1)
     if n_gold and method in ("vote", "rover"):
         tally.notes.append(f"{n_gold:,} records have gold, which {method} does not use")
+    tally.notes += suspicions(X)
     return ensemble
+
+
+def suspicions(X: ExpertPredictions) -> list[str]:
+    """Experts that may be copies, which win every plain vote, and experts whose labels can never agree.
+
+    A part of the records rules out nearly every pair; what is left is looked for in all.
+    """
+    from structens.evaluate.agreement import disjoint_labels, possible_copies
+    from structens.evaluate.notes import notes_on_experts
+
+    part = X[:LOOKED_AT]
+    copies = possible_copies(X) if len(X) >= FEWEST_FOR_COPIES and possible_copies(part) else []
+    disjoint = disjoint_labels(X) if disjoint_labels(part) else []
+    notes = notes_on_experts(copies, disjoint)
+    return notes[:MOST_NOTES] + ([f"and {len(notes) - MOST_NOTES} more of this kind"] if notes[MOST_NOTES:] else [])
 
 
 def reading_of(model: str) -> tuple[Ensemble, dict[str, Any]]:

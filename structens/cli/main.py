@@ -6,6 +6,7 @@ before a command runs, so that ``--help`` is quick.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -56,12 +57,13 @@ def _terminated(signum: int, frame: Any) -> NoReturn:
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, _terminated)
+    _prepare_output()
     try:
-        app()
+        _run()
     except MemoryError:
         _leave("out of memory; combine a long file with a model (-m), which streams it", 1)
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the reader has gone: end without a word
+        _drop_output()  # the reader has gone: end without a word
         sys.exit(1)
     except KeyboardInterrupt:
         _leave(_INTERRUPTED, 130)
@@ -69,6 +71,11 @@ def main() -> None:
         if leaving.code in (130, 143):
             _leave(_INTERRUPTED, int(leaving.code))
         raise
+    except OSError as error:  # files are looked after where they are opened: this is standard output
+        if os.environ.get("STRUCTENS_DEBUG"):
+            raise
+        _drop_output()
+        _leave(f"standard output cannot be written: {(error.strerror or str(error)).lower()}", 1)
     except ValueError as error:
         from structens.core.errors import ParameterError, StructensError  # numpy comes with it, which --help can spare
 
@@ -78,6 +85,27 @@ def main() -> None:
 
 
 _INTERRUPTED = "interrupted; no output file was changed"
+
+
+def _run() -> None:
+    try:
+        app()
+    except SystemExit:
+        sys.stdout.flush()  # here a full disk can still be reported
+        raise
+
+
+def _prepare_output() -> None:
+    """Make standard output UTF-8 whatever the platform, and one that is closed fail when it is written to."""
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def _drop_output() -> None:
+    """Forget what could not be written, so that Python does not try again at its end."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _leave(message: str, status: int) -> NoReturn:

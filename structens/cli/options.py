@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Optional
 
 import typer
+
+
+def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | None]:
+    """A check of an option, so that a wrong value is refused also where the method makes no use of the option.
+
+    Examples
+    --------
+    >>> one_of("order", "random")(typer.CallbackParam(param_decls=["--ties"]), "first")
+    Traceback (most recent call last):
+    structens.core.errors.ParameterError: ties must be one of order, random; got 'first'
+    """
+
+    def check(param: typer.CallbackParam, value: str | None) -> str | None:
+        if value is not None and value not in allowed:
+            from structens.core.errors import ParameterError  # numpy comes with it, which --help can spare
+
+            raise ParameterError(f"{param.name} must be one of {', '.join(allowed)}; got {value!r}")
+        return value
+
+    return check
+
 
 File = Annotated[str, typer.Argument(help="Records, one JSON object a line; - is standard input.")]
 Unit = Annotated[
@@ -17,7 +39,8 @@ Experts = Annotated[
 Align = Annotated[
     str,
     typer.Option(
-        help="auto: align unless all answers of every record have equal length; always; never: refuse unequal lengths."
+        callback=one_of("auto", "always", "never"),
+        help="auto: align unless all answers of every record have equal length; always; never: refuse unequal lengths.",
     ),
 ]
 Normalize = Annotated[
@@ -28,7 +51,8 @@ StripPunct = Annotated[bool, typer.Option("--strip-punct", help="Compare tokens 
 Tie = Annotated[
     str,
     typer.Option(
-        help="Records share weights by: expert, position, position-from-end, or label (expert and its label)."
+        callback=one_of("expert", "position", "position-from-end", "label"),
+        help="Records share weights by: expert, position, position-from-end, or label (expert and its label).",
     ),
 ]
 Beta = Annotated[
@@ -43,15 +67,22 @@ UnionBound = Annotated[
 UseConfidence = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        help="Experts' confidences in a vote: none, average or maximum (default: maximum for rover, else none)."
+        callback=one_of("none", "average", "maximum"),
+        help="Experts' confidences in a vote: none, average or maximum (default: maximum for rover, else none).",
     ),
 ]
 Alpha = Annotated[float, typer.Option(help="ROVER: weight of the frequency against the confidence, in [0, 1].")]
 NullConfidence = Annotated[
     float, typer.Option(help="ROVER: confidence of nothing, and of units without one, in [0, 1].")
 ]
-Ties = Annotated[str, typer.Option(help="Ties go to the first expert in order (order) or are drawn by lot (random).")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Ties = Annotated[
+    str,
+    typer.Option(
+        callback=one_of("order", "random"),
+        help="Ties go to the first expert in order (order) or are drawn by lot (random).",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the run's summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import sys
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +22,11 @@ from structens.evaluate import (
     evaluate_methods,
     record_rows,
 )
-from structens.io import Sequences, join_by_id, read_records, read_sequences
-from structens.io.source import read_lines
+from structens.io import Folding, Sequences, join_by_id, read_records, read_sequences
+from structens.io.jsonl import kind_of, parse_line, place
+from structens.io.record import check_tokens, references_of
+from structens.io.source import read_bytes, read_lines
+from structens.io.warning import Watch
 from structens.report import render_comparison
 
 EXPERTS_SHOWN = ("vote", "rover")
@@ -50,34 +53,35 @@ def read_scored(
     return _predictions(files, gold, unit, by, reading), False
 
 
-class _StandardInput(io.BytesIO):
-    name = "standard input"
+class _Kept(io.BytesIO):
+    """Bytes of a source that cannot be read twice."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
 
 
 def _open(path: str) -> Any:
-    """A source that can be read again: what comes by standard input is kept."""
-    if path != "-":
+    """A source that can be read again: what comes by standard input or by a pipe is kept."""
+    if path != "-" and (os.path.isfile(path) or not os.path.exists(path) or os.path.isdir(path)):
         return path
-    global _kept  # noqa: PLW0603  standard input can be read only once
-    if _kept is None:
-        _kept = sys.stdin.buffer.read()
-    return _StandardInput(_kept)
+    if path not in _kept:
+        _kept[path] = read_bytes(path)
+    return _Kept(_kept[path], "standard input" if path == "-" else path)
 
 
-_kept: bytes | None = None
+_kept: dict[str, bytes] = {}
 
 
 def _has_experts(path: str) -> bool:
     """Whether the first record of a file holds experts' answers; faults are left to the reader."""
-    if path != "-" and not Path(path).is_file():
-        return True
     for line in _lines(path):
         if line.strip():
             try:
-                first = json.loads(line)
-            except ValueError:
+                first = parse_line(line, path, 1) or {}
+            except DataError:
                 return True
-            return not isinstance(first, dict) or isinstance(first.get("experts"), dict)
+            return isinstance(first.get("experts"), dict) or ("experts" in first and "prediction" not in first)
     return True
 
 
@@ -97,13 +101,17 @@ def _predictions(
         systems[name] = read_sequences(_open(path), ("prediction", "tokens", "text"), unit=unit, **reading)
     right = read_sequences(_open(gold or files[0]), "gold" if gold is None else _GOLD_KEYS, unit=unit, **reading)
     answers = {name: _joined(right, found) for name, found in systems.items()}
-    extras = _extras(gold or files[0], by)
+    kind = next((type(value) for value in right.values if value is not None), None)
+    for found in systems.values():
+        _check_kind(found, kind, right.path)
+    alternatives, fields = _extras(gold or files[0], right.key, by, unit, Folding(**reading))
     X = ExpertPredictions.of(
-        answers, gold=list(right.values), alternatives=[e[0] for e in extras], ids=list(right.ids), unit=unit
+        answers, gold=list(right.values), alternatives=alternatives, ids=list(right.ids), unit=unit
     )
-    if by is None:
-        return X
-    return replace(X, fields=tuple(e[1] for e in extras))
+    paths = ", ".join(dict.fromkeys([right.path, *(found.path for found in systems.values())]))
+    watch = Watch(paths, normal_forms=reading["normalize"] == "none", spaces=X.unit in ("token", "word"))
+    watch.look(X.alphabet.labels)
+    return X if by is None else replace(X, fields=fields)
 
 
 _GOLD_KEYS = ("gold", "tokens", "text", "prediction")
@@ -121,14 +129,37 @@ def _joined(right: Sequences, found: Sequences) -> list[Any]:
     return out
 
 
-def _extras(path: str, by: str | None) -> list[tuple[list[Any], dict[str, Any]]]:
-    """Alternatives and the grouping field of each gold record; the strict reader has been over the file."""
-    out: list[tuple[list[Any], dict[str, Any]]] = []
-    for line in _lines(path):
-        if line.strip():
-            record = json.loads(line)
-            out.append((record.get("gold_alternatives") or [], {by: record[by]} if by and by in record else {}))
-    return out
+def _check_kind(found: Sequences, kind: type | None, gold: str) -> None:
+    """Refuse a file of texts where the gold is lists of tokens, and the other way round."""
+    value = next((value for value in found.values if value is not None), None)
+    if value is not None and kind is not None and type(value) is not kind:
+        ours, theirs = ("lists of tokens", "texts") if kind is str else ("texts", "lists of tokens")
+        raise DataError(f"{found.key} holds {ours}, but the gold of {gold} is {theirs}", path=found.path)
+
+
+def _extras(
+    path: str, key: str, by: str | None, unit: str, folding: Folding
+) -> tuple[list[list[Any]], tuple[dict[str, Any], ...]]:
+    """Other right answers and the grouping field of each gold record; the file was read before."""
+    alternatives, fields = [], []
+    for line, raw in enumerate(_lines(path), 1):
+        record = parse_line(raw, path, line)
+        if record is not None:
+            others = references_of({**record, "gold": record[key]}, path, line)[1:]
+            for i, other in enumerate(others):
+                _check_alternative(other, type(record[key]), i, {"path": path, "line": line, "record": record["id"]})
+            alternatives.append([folding.answer(other, unit) for other in others])
+            fields.append({by: record[by]} if by and by in record else {})
+    return alternatives, tuple(fields)
+
+
+def _check_alternative(other: Any, kind: type, i: int, where: dict[str, Any]) -> None:
+    steps = ("gold_alternatives", i)
+    if type(other) is not kind:
+        needed = "a string" if kind is str else "a list of strings"
+        raise DataError(f"{place(*steps)} is {kind_of(other)}, {needed} is needed", **where)
+    if isinstance(other, list):
+        check_tokens(other, steps, where)
 
 
 def _with_gold_of(X: ExpertPredictions, right: Sequences, name: str) -> ExpertPredictions:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.align import needs_alignment
 from structens.core import DataError, ExpertPredictions
 from structens.ensembles.base import Ensemble
 
@@ -77,11 +78,17 @@ def cross_predict(
     known = np.flatnonzero(X.has_gold)
     fold = folds([X.ids[i] for i in known], n_folds, seed)
     out: list[Any] = [None] * len(X)
-    for k in range(n_folds):
-        inside = known[fold == k]
-        ensemble.fit(X[known[fold != k]])
-        for i, answer in zip(inside.tolist(), ensemble.predict(X[inside]), strict=True):
-            out[i] = answer
-        if progress is not None:
-            progress(k + 1, n_folds)
+    asked = ensemble.align
+    if asked == "auto":  # lengths may agree in all records of a fold, but not in all records
+        ensemble.align = "always" if needs_alignment(X) else "never"
+    try:
+        for k in range(n_folds):
+            inside = known[fold == k]
+            ensemble.fit(X[known[fold != k]])
+            for i, answer in zip(inside.tolist(), ensemble.predict(X[inside]), strict=True):
+                out[i] = answer
+            if progress is not None:
+                progress(k + 1, n_folds)
+    finally:
+        ensemble.align = asked
     return out
