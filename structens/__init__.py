@@ -5,6 +5,8 @@ Names are imported when they are used, so that ``structens --help`` loads nothin
 
 import lazy_loader as _lazy
 
+from structens.compiler_cache import compile_anew_if_nothing_can_be_kept as _compile_anew_if_nothing_can_be_kept
+
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = _lazy.attach(
@@ -37,3 +39,5 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "report": ["render"],
     },
 )
+
+_compile_anew_if_nothing_can_be_kept()

@@ -13,7 +13,8 @@ def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | N
 
     Examples
     --------
-    >>> one_of("order", "random")(typer.CallbackParam(param_decls=["--ties"]), "first")
+    >>> from types import SimpleNamespace
+    >>> one_of("order", "random")(SimpleNamespace(name="ties"), "first")
     Traceback (most recent call last):
     structens.core.errors.ParameterError: ties must be one of order, random; got 'first'
     """
