@@ -58,10 +58,10 @@ def _equal(values, rows, j, k):  # type: ignore[no-untyped-def]
     a, b, n = rows[j], rows[k], rows[j + 1] - rows[j]
     if n != rows[k + 1] - b:
         return False
-    for x in range(n):
-        if values[a + x] != values[b + x]:
-            return False
-    return True
+    same = 0
+    while same < n and values[a + same] == values[b + same]:
+        same += 1
+    return same == n
 
 
 @njit(cache=True)

@@ -16,7 +16,26 @@ from numba import njit
 
 from structens.align.network import _enter
 from structens.align.profile import _FAR, _align
-from structens.align.scratch import BONUS, CODE, FORMER, FREE, HEAD, MADE, PATH, SKIP, SLOT, STATE, TAIL, _grown
+from structens.align.scratch import (
+    BONUS,
+    CODE,
+    ENOUGH,
+    EXTRA,
+    FORMER,
+    FREE,
+    HEAD,
+    MADE,
+    NEW,
+    PATH,
+    SKIP,
+    SLACK,
+    SLOT,
+    SLOTS,
+    STATE,
+    TAIL,
+    WORTH,
+    _grown,
+)
 from structens.core import ABSENT, GAP
 
 
@@ -32,9 +51,11 @@ def _gold(labels, offsets, units, unit_offsets, references, buffers, gold, unpla
         n_units = (b - a) * p + 1
         for r in range(first, last):
             n_units = max(n_units, unit_offsets[r + 1] - unit_offsets[r])
-        work = _grown(work, n_units, 0)
+        work = _grown(work, n_units, p)
         error = p * (b - a + 1) + 1
         n_labels = _alternatives(labels, a, b, error, work, local)
+        work[STATE, SLOTS], work[STATE, NEW], work[STATE, EXTRA] = b - a, error, 1
+        work[STATE, SLACK], work[STATE, ENOUGH] = error - 1, -_FAR
         best = _FAR
         for r in range(first, last):
             start, n = unit_offsets[r], unit_offsets[r + 1] - unit_offsets[r]
@@ -44,7 +65,8 @@ def _gold(labels, offsets, units, unit_offsets, references, buffers, gold, unpla
                 work[PATH, x] = -1
             cost = n * error
             if a < b:
-                cost = _align(work[CODE, :n], work, cells, b - a, error, 1, error - 1, -_FAR, best)
+                work[STATE, WORTH] = best
+                cost = _align(work[CODE, :n], work, cells)
             if cost < best:
                 best = cost
                 unplaced[i] = _write(units, start, n, a, b, work, gold)

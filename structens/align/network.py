@@ -23,6 +23,7 @@ refinement is that of Barton and Sternberg (1987), "A strategy for the rapid mul
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from structens.align.distance import _distances
@@ -33,7 +34,9 @@ from structens.align.scratch import (
     CODE,
     COUNT,
     EDGE,
+    ENOUGH,
     ENTRY,
+    EXTRA,
     FORMER,
     FREE,
     HEAD,
@@ -42,17 +45,21 @@ from structens.align.scratch import (
     MASK,
     MOVED,
     NEAR,
+    NEW,
     NEXT,
     PATH,
     PLACE,
     SKIP,
+    SLACK,
     SLOT,
+    SLOTS,
     START,
     STATE,
     TAIL,
+    WORTH,
 )
 
-_TURNS = 3
+_TURNS = 2
 
 
 @njit(cache=True)
@@ -60,21 +67,21 @@ def _network(n_rows, work, cells, distance):  # type: ignore[no-untyped-def]
     """Fill row PLACE of the table; return the number of slots."""
     _distances(work[CODE], work[START], n_rows, distance, work[MASK], work[EDGE])
     row, other = _closest(n_rows, work, distance)
-    n_slots = _begin(n_rows, row, work)
+    _begin(n_rows, row, work)
     members, cost, low = work[COUNT, row], 0, 0
     for step in range(1, n_rows):
         row = other if step == 1 and other != row else _nearest(n_rows, work, distance)
-        bound = _bound(row, n_rows, work, distance)
-        units = work[CODE, work[START, row] : work[START, row + 1]]
-        paid = _align(units, work, cells, n_slots, members, _extra(bound, members), 0, bound + bound // 32, _FAR)
-        n_slots = _join(row, n_rows, n_slots, work)
+        bound = _aim(row, n_rows, members, work, distance)
+        work[STATE, WORTH] = _FAR
+        paid = _align(work[CODE, work[START, row] : work[START, row + 1]], work, cells)
+        _join(row, n_rows, work)
         cost += work[COUNT, row] * paid
         low += work[COUNT, row] * bound
         members += work[COUNT, row]
     if cost > low:
-        _refine(n_rows, n_slots, members, work, cells, distance)
-        n_slots = _drop(n_rows, work)
-    return n_slots
+        _refine(n_rows, members, work, cells, distance)
+        _drop(n_rows, work)
+    return work[STATE, SLOTS]
 
 
 @njit(cache=True)
@@ -111,14 +118,23 @@ def _bound(row, n_rows, work, distance):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _extra(bound, members):  # type: ignore[no-untyped-def]
-    """Width to try first: gains and losses of units mostly balance, so far less than the proof needs."""
-    return min(bound // members, 2 + bound // (8 * members))
+def _aim(row, n_rows, members, work, distance):  # type: ignore[no-untyped-def]
+    """Set what `_align` is to do for a row, but for WORTH; returns the lower bound of its cost.
+
+    Costs within a 32nd of the bound are good enough. The width to try first is far below what a proof needs, since
+    gains and losses of units balance like a random walk.
+    """
+    bound = _bound(row, n_rows, work, distance)
+    mean = bound // members
+    work[STATE, NEW], work[STATE, SLACK] = members, 0
+    work[STATE, EXTRA] = min(mean, 2 + mean // 8, 2 + int(np.sqrt(mean)))
+    work[STATE, ENOUGH] = bound + bound // 32
+    return bound
 
 
 @njit(cache=True)
 def _begin(n_rows, row, work):  # type: ignore[no-untyped-def]
-    work[STATE, MADE], work[STATE, FREE] = 0, -1
+    work[STATE, MADE], work[STATE, FREE], work[STATE, SLOTS] = 0, -1, 0
     for c in range(n_rows):
         work[JOINED, c] = 0
     for x in range(work[START, n_rows]):
@@ -127,12 +143,12 @@ def _begin(n_rows, row, work):  # type: ignore[no-untyped-def]
     for i in range(work[START, row + 1] - work[START, row]):
         work[PATH, i] = -1
         work[NEAR, i] = -1
-    return _join(row, n_rows, 0, work)
+    _join(row, n_rows, work)
 
 
 @njit(cache=True)
-def _join(row, n_rows, n_slots, work):  # type: ignore[no-untyped-def]
-    """Enter the row along PATH; return the new number of slots."""
+def _join(row, n_rows, work):  # type: ignore[no-untyped-def]
+    """Enter the row along PATH."""
     start, n, count = work[START, row], work[START, row + 1] - work[START, row], work[COUNT, row]
     for i in range(n - 1, -1, -1):
         e = work[NEAR, i]
@@ -150,28 +166,28 @@ def _join(row, n_rows, n_slots, work):  # type: ignore[no-untyped-def]
         if j < 0:
             opened += 1
     if opened:
-        while old < n_slots:
+        while old < work[STATE, SLOTS]:
             work[MOVED, old] = old + opened
             old += 1
-        _renumber(row, n_rows, n_slots, work)
+        _renumber(row, n_rows, work)
     for i in range(n):
         j, e = work[PLACE, start + i], work[ENTRY, start + i]
         work[SLOT, e] = j
         work[BONUS, e] += count
         work[SKIP, j] = count + (work[SKIP, j] if work[PATH, i] >= 0 else 0)
     work[JOINED, row] = 1
-    return n_slots + opened
+    work[STATE, SLOTS] += opened
 
 
 @njit(cache=True)
-def _renumber(row, n_rows, n_slots, work):  # type: ignore[no-untyped-def]
+def _renumber(row, n_rows, work):  # type: ignore[no-untyped-def]
     for c in range(n_rows):
         if work[JOINED, c] and c != row:
             for x in range(work[START, c], work[START, c + 1]):
                 work[PLACE, x] = work[MOVED, work[PLACE, x]]
     for e in range(work[STATE, MADE]):
         work[SLOT, e] = work[MOVED, work[SLOT, e]]
-    for j in range(n_slots - 1, -1, -1):
+    for j in range(work[STATE, SLOTS] - 1, -1, -1):
         work[SKIP, work[MOVED, j]] = work[SKIP, j]
 
 
@@ -216,7 +232,7 @@ def _leave(label, e, work):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _refine(n_rows, n_slots, members, work, cells, distance):  # type: ignore[no-untyped-def]
+def _refine(n_rows, members, work, cells, distance):  # type: ignore[no-untyped-def]
     """Take each row out and align it again until nothing improves."""
     said = 0
     for c in range(n_rows):
@@ -227,24 +243,23 @@ def _refine(n_rows, n_slots, members, work, cells, distance):  # type: ignore[no
             break
         row = row + 1 if row + 1 < n_rows else 0
         unchanged += 1
-        bound = _bound(row, n_rows, work, distance)
-        start, end = work[START, row], work[START, row + 1]
         rest = members - work[COUNT, row]
-        cost = rest * (end - start) + said - work[COUNT, row] * (end - start) - _weigh(row, -1, work)
+        bound = _aim(row, n_rows, rest, work, distance)
+        start, end = work[START, row], work[START, row + 1]
+        cost = (rest - work[COUNT, row]) * (end - start) + said - _weigh(row, -work[COUNT, row], work)
         if cost > bound:
-            units = work[CODE, start:end]
-            paid = _align(units, work, cells, n_slots, rest, _extra(bound, rest), 0, bound + bound // 32, cost)
-            if paid < cost:
-                n_slots = _move(row, n_rows, n_slots, work)
+            work[STATE, WORTH] = cost
+            if _align(work[CODE, start:end], work, cells) < cost:
+                _move(row, n_rows, work)
                 unchanged = 0
                 continue
-        _weigh(row, 1, work)
+        _weigh(row, work[COUNT, row], work)
 
 
 @njit(cache=True)
-def _weigh(row, sign, work):  # type: ignore[no-untyped-def]
-    """Take the row's counts out (-1) or put them in (1); returns the sum of what stays, or is then, at its places."""
-    total, count = 0, sign * work[COUNT, row]
+def _weigh(row, count, work):  # type: ignore[no-untyped-def]
+    """Add to the counts at the places of a row; returns the sum of what they are then."""
+    total = 0
     for x in range(work[START, row], work[START, row + 1]):
         e, j = work[ENTRY, x], work[PLACE, x]
         work[BONUS, e] += count
@@ -254,28 +269,24 @@ def _weigh(row, sign, work):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _move(row, n_rows, n_slots, work):  # type: ignore[no-untyped-def]
+def _move(row, n_rows, work):  # type: ignore[no-untyped-def]
     """Enter the row, whose counts are out, along its new path; entries that nobody needs any more leave."""
     start, n = work[START, row], work[START, row + 1] - work[START, row]
     for i in range(n):
         work[FORMER, i] = work[ENTRY, start + i]
-    n_slots = _join(row, n_rows, n_slots, work)
+    _join(row, n_rows, work)
     for i in range(n):
         if work[BONUS, work[FORMER, i]] == 0:
             _leave(work[CODE, start + i], work[FORMER, i], work)
-    return n_slots
 
 
 @njit(cache=True)
 def _drop(n_rows, work):  # type: ignore[no-untyped-def]
-    """Close the slots in which nobody says anything; returns how many stay."""
-    size, last = work[START, n_rows], -1
-    for x in range(size):
-        last = max(last, work[PLACE, x])
+    """Close the slots in which nobody says anything."""
     kept = 0
-    for j in range(last + 1):
+    for j in range(work[STATE, SLOTS]):
         work[MOVED, j] = kept
         kept += work[SKIP, j] > 0
-    for x in range(size):
+    for x in range(work[START, n_rows]):
         work[PLACE, x] = work[MOVED, work[PLACE, x]]
-    return kept
+    work[STATE, SLOTS] = kept

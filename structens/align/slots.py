@@ -63,10 +63,12 @@ def align(X: ExpertPredictions, *, mode: str = "auto") -> Slots:
     --------
     >>> X = ExpertPredictions.of({"a": ["cat"], "b": ["cart"], "c": [None]}, gold=["carts"])
     >>> s = align(X)
-    >>> s.labels.tolist(), s.source.tolist()
-    ([[0, 0, -2], [1, 1, -2], [-1, 3, -2], [2, 2, -2]], [[0, 3, -1], [1, 4, -1], [-1, 5, -1], [2, 6, -1]])
-    >>> s.gold.tolist(), s.unplaced.tolist()
-    ([0, 1, 3, 2], [1])
+    >>> [[X.alphabet.labels[c] if c >= 0 else c for c in row] for row in s.labels.tolist()]
+    [['c', 'c', -2], ['a', 'a', -2], [-1, 'r', -2], ['t', 't', -2]]
+    >>> s.source.tolist()
+    [[0, 3, -1], [1, 4, -1], [-1, 5, -1], [2, 6, -1]]
+    >>> X.alphabet.decode(s.gold), s.unplaced.tolist()
+    (['c', 'a', 'r', 't'], [1])
     """
     if mode not in _MODES:
         raise ParameterError(f"mode must be one of {', '.join(_MODES)}; got {mode!r}")
@@ -79,8 +81,7 @@ def align(X: ExpertPredictions, *, mode: str = "auto") -> Slots:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     labels = np.empty((offsets[-1], X.n_experts), np.int32)
     source = np.empty((offsets[-1], X.n_experts), np.int64)
-    values = X.hypotheses.values.astype(np.int32, copy=False)
-    _fill(values, X.hypotheses.offsets, X.present, place, offsets, labels, source)
+    _fill(*_answers(X), place, offsets, labels, source)
     gold, unplaced = _place_gold(X, labels, offsets, buffers, aligned)
     return Slots(labels, offsets, source, X.names, X.alphabet, gold, unplaced)
 
@@ -133,7 +134,7 @@ def _misfits(X: ExpertPredictions, lengths: NDArray[np.int64]) -> NDArray[np.boo
 
 def _refuse_misfits(X: ExpertPredictions) -> None:
     shortest, longest = _answer_lengths(X)
-    bad = shortest < longest
+    bad = np.asarray(shortest < longest)
     misfits = _misfits(X, longest)
     record = np.repeat(np.arange(len(X)), np.diff(X.reference_offsets))
     bad[record[misfits]] = True
@@ -151,8 +152,14 @@ def _refuse_misfits(X: ExpertPredictions) -> None:
     raise DataError(
         f"{first!r} says {n} units, but {other}; position by position needs equal lengths",
         record=X.ids[i],
-        hint="align them (\"auto\" or \"always\"), or correct the record",
+        hint='align them ("auto" or "always"), or correct the record',
     )
+
+
+def _answers(X: ExpertPredictions) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
+    """Units, offsets and presence in the one layout that the kernels are compiled for."""
+    values = np.require(X.hypotheses.values, np.int32, ["C", "W"])
+    return values, np.require(X.hypotheses.offsets, np.int64, ["C", "W"]), np.require(X.present, np.bool_, ["C", "W"])
 
 
 def _positions(X: ExpertPredictions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -166,8 +173,7 @@ def _places(
     order = np.array(sorted(range(X.n_experts), key=lambda j: X.names[j]), dtype=np.int64)
     place = np.zeros(len(X.hypotheses.values), np.int64)
     lengths = np.zeros(len(X), np.int64)
-    values = X.hypotheses.values.astype(np.int32, copy=False)
-    _networks(values, X.hypotheses.offsets, X.present, order, buffers, place, lengths)
+    _networks(*_answers(X), order, buffers, place, lengths)
     return place, lengths
 
 
@@ -182,7 +188,7 @@ def _place_gold(
     unplaced = np.zeros(len(X), np.int64)
     if not X.has_gold.any():
         return gold, unplaced
-    units = X.references.values.astype(np.int32, copy=False)
+    units = np.require(X.references.values, np.int32, ["C", "W"])
     if aligned:
         _gold(labels, offsets, units, X.references.offsets, X.reference_offsets, buffers, gold, unplaced)
     else:
