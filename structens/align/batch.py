@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from structens.align.distance import _distances
 from structens.align.network import _network
-from structens.align.scratch import CODE, COUNT, CURSOR, GIVER, PLACE, ROW, START, _grown
+from structens.align.scratch import CODE, COUNT, CURSOR, EDGE, GIVER, MASK, PLACE, ROW, START, _grown
 from structens.core import ABSENT, GAP
 
 
@@ -27,7 +28,10 @@ def _networks(values, offsets, present, order, buffers, place, lengths):  # type
         head, tail = _ends(values, rows, n_rows, work)
         work = _grown(work, _size(rows, n_rows, work) - n_rows * (head + tail), p)
         _collect(values, rows, n_rows, head, tail, work, local)
-        n_slots = _network(n_rows, work, cells, distance) if n_rows > 1 else 0
+        n_slots = 0
+        if n_rows > 1:
+            _distances(work[CODE], work[START], n_rows, distance, work[MASK], work[EDGE])
+            n_slots = _network(n_rows, work, cells, distance)
         lengths[i] = head + n_slots + tail
         for j in range(p):
             if present[i, j]:

@@ -26,14 +26,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from structens.align.distance import _distances
 from structens.align.profile import _FAR, _align
 from structens.align.scratch import (
     BEFORE,
     BONUS,
     CODE,
     COUNT,
-    EDGE,
     ENOUGH,
     ENTRY,
     EXTRA,
@@ -42,7 +40,6 @@ from structens.align.scratch import (
     HEAD,
     JOINED,
     MADE,
-    MASK,
     MOVED,
     NEAR,
     NEW,
@@ -64,8 +61,7 @@ _TURNS = 2
 
 @njit(cache=True)
 def _network(n_rows, work, cells, distance):  # type: ignore[no-untyped-def]
-    """Fill row PLACE of the table; return the number of slots."""
-    _distances(work[CODE], work[START], n_rows, distance, work[MASK], work[EDGE])
+    """Fill row PLACE of the table from the rows and their distances; return the number of slots."""
     row, other = _closest(n_rows, work, distance)
     _begin(n_rows, row, work)
     members, cost, low = work[COUNT, row], 0, 0

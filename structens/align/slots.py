@@ -128,7 +128,8 @@ def _answer_lengths(X: ExpertPredictions) -> tuple[NDArray[np.int64], NDArray[np
 def _misfits(X: ExpertPredictions, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """True for each reference that is not as long as the answers to its record, of which there are some."""
     record = np.repeat(np.arange(len(X)), np.diff(X.reference_offsets))
-    misfits: NDArray[np.bool_] = X.present.any(axis=1)[record] & (X.references.lengths != lengths[record])
+    answered = np.asarray(X.present.any(axis=1))
+    misfits: NDArray[np.bool_] = answered[record] & (X.references.lengths != lengths[record])
     return misfits
 
 
