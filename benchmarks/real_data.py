@@ -2,8 +2,8 @@
 
     python benchmarks/real_data.py [--data ../shared/data] [--only pron,pos] [--write docs/real-data.md]
 
-Records are cut by the first byte of sha256(id): below 128 learns, the rest tests. Pronunciation learns on 2,000 words and
-is tested on all others. Every file runs in the same way: H_MVote and H_CV with tie "expert" and the rate chosen by
+Records are cut by the first byte of sha256(id): below 128 learns, the rest tests. Pronunciation learns on 2,000 words
+and is tested on all others. Every file runs in the same way: H_MVote and H_CV with tie "expert" and the rate chosen by
 cross-validation on the learning part. The oracle path is the best that any choice of one expert a slot can give.
 """
 
@@ -122,9 +122,10 @@ def main():
 
 PAGE = """# Real data
 
-Token error (summed edit distance over summed gold length, nearest alternative) of every method on real multi-system outputs, by
-`python benchmarks/real_data.py --write docs/real-data.md`. Learnt on the records whose sha256(id) begins with a byte below 128 (pronunciation: 2,000 words),
-tested on the others; bold is the lowest. The last column is the paired difference in points with its bootstrap interval: below zero H_MVote is better.
+Token error (summed edit distance over summed gold length, nearest alternative) of every method on real multi-system
+outputs, by `python benchmarks/real_data.py --write docs/real-data.md`. Learnt on the records whose sha256(id) begins
+with a byte below 128 (pronunciation: 2,000 words), tested on the others; bold is the lowest. The last column is the
+paired difference in points with its bootstrap interval: below zero H_MVote is better.
 
 {table}
 """
