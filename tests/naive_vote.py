@@ -15,7 +15,7 @@ def vote(labels, weights):
         sums[labels[j]] = sums.get(labels[j], Fraction(0)) + weights[j]
     top = max(sums.values())
     tied = [label for label in sums if sums[label] == top]  # in order of first supporter
-    winner = next((label for label in tied if label != GAP), GAP)
+    winner = next((label for label in tied if label != GAP), GAP) if len(awake) > 2 else tied[0]
     return winner, top / sum(sums.values()), len(tied) > 1, labels.index(winner)
 
 

@@ -72,10 +72,12 @@ def test_majority_vote_is_at_most_twice_as_wrong_as_the_random_rule():
     assert got.label.tolist() == [1]
 
 
-def test_nothing_loses_ties():
-    got = vote(np.array([[GAP, 7], [7, GAP]], dtype=np.int32), np.ones((2, 2)))
-    assert got.label.tolist() == [7, 7]
-    assert got.first.tolist() == [1, 0]
+def test_nothing_loses_ties_but_between_two_the_first_decides():
+    got = vote(
+        np.array([[GAP, 7, 7, GAP], [GAP, 7, ABSENT, ABSENT], [7, GAP, ABSENT, ABSENT]], np.int32), np.ones((3, 4))
+    )
+    assert got.label.tolist() == [7, GAP, 7]
+    assert got.first.tolist() == [1, 0, 0]
     assert got.tie.all()
 
 

@@ -3,7 +3,8 @@
 Equal labels add their weights (H_MVote of Cortes, Kuznetsov and Mohri, ACL 2014, eq. 5); GAP, "nothing stands here",
 is a candidate like any label, but loses ties: with an even number of experts, leaving units out whenever one half does
 costs far more than keeping them (speech of four recognisers: 13.0 % against 6.6 %). Among labels a tie goes to the one
-whose first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys.
+whose first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys. Where only two
+experts answered, every difference is a tie, and the first decides gaps as well: a mixture of two is worse than either.
 """
 
 from __future__ import annotations
@@ -183,8 +184,10 @@ def _confidence_of(labels, confidence, leader, rule):  # type: ignore[no-untyped
 
 @njit(cache=True)
 def _decide(s, labels, score, draw, label, share, tie, first):  # type: ignore[no-untyped-def]
-    top, total = -1.0, 0.0
+    top, total, awake = -1.0, 0.0, 0
     for j in range(len(score)):
+        if labels[j] != ABSENT:
+            awake += 1
         if score[j] >= 0.0:
             total += score[j]
             top = max(top, score[j])
@@ -196,7 +199,7 @@ def _decide(s, labels, score, draw, label, share, tie, first):  # type: ignore[n
     for j in range(len(score)):
         if score[j] >= 0.0 and score[j] >= least:
             n_tied += 1
-            if winner < 0 or labels[winner] == GAP:
+            if winner < 0 or (labels[winner] == GAP and awake > 2):
                 winner = j
     if draw >= 0.0:
         place = int(draw * n_tied)
