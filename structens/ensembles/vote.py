@@ -3,8 +3,8 @@
 Equal labels add their weights (H_MVote of Cortes, Kuznetsov and Mohri, ACL 2014, eq. 5); GAP, "nothing stands here",
 is a candidate like any label, but loses ties: with an even number of experts, leaving units out whenever one half does
 costs far more than keeping them (speech of four recognisers: 13.0 % against 6.6 %). Among labels a tie goes to the one
-whose first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys. Where only two
-experts answered, every difference is a tie, and the first decides gaps as well: a mixture of two is worse than either.
+whose first supporter comes first in the expert order, never to the alphabet, a hash or the order of keys. Where only
+two experts answered, every difference is a tie, and the first decides gaps as well: a mixture is worse than either.
 """
 
 from __future__ import annotations
