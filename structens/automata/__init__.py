@@ -4,16 +4,19 @@ Weights live apart from the automaton: every verb takes ``(automaton, weight, fi
 changes none of them.
 """
 
+from structens.automata.best_strings import BestStrings, best_strings
 from structens.automata.compose import Composed, compose
 from structens.automata.determinize import determinize, is_deterministic
 from structens.automata.epsilon import remove_epsilon
 from structens.automata.expert import ExpertAutomaton, expert_automaton
+from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.marginals import Flows, expected_loss, flows
 from structens.automata.minimize import minimize
 from structens.automata.n_best import BestPaths, n_best
 from structens.automata.paths import log10_paths, longest_path, n_paths, path_labels
 from structens.automata.project import project
 from structens.automata.push import Pushed, push
+from structens.automata.restrict import restrict
 from structens.automata.reverse import reverse
 from structens.automata.sample import sample
 from structens.automata.semiring import Semiring
@@ -26,14 +29,17 @@ from structens.automata.weights import as_weights
 
 __all__ = [
     "BestPaths",
+    "BestStrings",
     "Composed",
     "ExpertAutomaton",
     "Flows",
+    "LabelAcceptor",
     "Pushed",
     "Renumbered",
     "Semiring",
     "WeightedAutomaton",
     "as_weights",
+    "best_strings",
     "compose",
     "connect",
     "determinize",
@@ -50,6 +56,7 @@ __all__ = [
     "project",
     "push",
     "remove_epsilon",
+    "restrict",
     "reverse",
     "sample",
     "shortest_distance",

@@ -1,0 +1,398 @@
+"""The most probable strings of an automaton, all paths of a string together: A* with determinisation on the fly.
+
+A node of the search is a prefix; it carries the weighted subset of the states that the prefix leads to, as
+determinisation would. Its bound is the sum over the subset of mass times V(q), where V(q) = max(final weight, max over
+labels a of the sum over transitions e with label a of w(e) V(target of e)) is at least the probability of the best
+string from q, and at most the backward probability of q. So the first string taken from the queue is the best one, the
+second the second best. In the worst case the number of nodes is exponential (the problem is NP-hard), hence the cap.
+
+Sources: Mohri and Riley, "An efficient algorithm for the n-best-strings problem" (2002), for determinisation on the
+fly; Gorman and Allauzen, "A* shortest string decoding for non-idempotent semirings" (2022), for A*. The bound is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from structens.automata.epsilon import remove_epsilon
+from structens.automata.label_acceptor import LabelAcceptor
+from structens.automata.push import push_to_probabilities
+from structens.automata.semiring import Semiring
+from structens.automata.weighted import WeightedAutomaton
+from structens.core import Automaton, ParameterError
+
+MOST_EXPANSIONS = 10_000
+"""Prefixes that a search may extend; some 20 ms."""
+
+
+class BestStrings(NamedTuple):
+    """Strings from the most probable on.
+
+    Attributes
+    ----------
+    strings : list of list of int
+        Without EPSILON; all different.
+    probability : ndarray of float64, shape (len(strings),)
+        Of the string, not of a path; never increasing.
+    complete : bool
+        False if the cap was reached: what was found is right, but there are more.
+    """
+
+    strings: list[list[int]]
+    probability: NDArray[np.float64]
+    complete: bool
+
+
+def best_strings(
+    automaton: Automaton,
+    weight: ArrayLike,
+    n: int = 1,
+    final_weight: ArrayLike | None = None,
+    semiring: Semiring = Semiring.LOG,
+    *,
+    acceptor: LabelAcceptor | None = None,
+    max_expansions: int = MOST_EXPANSIONS,
+) -> BestStrings:
+    """The n most probable strings of the distribution over paths, or of a mixture of such distributions.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        Input labels count.
+    weight : array_like, shape (n_transitions,) or (n_distributions, n_transitions)
+        Costs (LOG) or real weights (REAL), pushed here. Several rows are a mixture, each with the same share.
+    n : int
+    final_weight : array_like, shape (n_states,), or None
+    semiring : Semiring
+        LOG or REAL.
+    acceptor : LabelAcceptor, optional
+        Only strings that it accepts; their probabilities stay those of the unrestricted distribution.
+    max_expansions : int
+
+    Returns
+    -------
+    BestStrings
+        Fewer than n strings if there are no more, or if the cap was reached.
+
+    Raises
+    ------
+    AutomatonError
+        If there is no accepting path with positive weight.
+    DataError
+        If the weights do not fit.
+    ParameterError
+        If n or max_expansions is less than 1, or the semiring is TROPICAL.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 7), (0, 1, 8)], final=[1])
+    >>> best_strings(a, [0.3, 0.3, 0.4], n=2, semiring=Semiring.REAL)
+    BestStrings(strings=[[7], [8]], probability=array([0.6, 0.4]), complete=True)
+    """
+    if n < 1 or max_expansions < 1:
+        raise ParameterError(f"n and max_expansions must be at least 1; got {n} and {max_expansions}")
+    rows = np.atleast_2d(np.asarray(weight, dtype=np.float64))
+    parts = [_without_epsilon(automaton, row, final_weight, semiring) for row in rows]
+    names, network = _side_by_side(parts)
+    found = search(network, n, reduced(acceptor, names), max_expansions)
+    return BestStrings([names[text].tolist() for text in found.strings], found.probability, found.complete)
+
+
+class Network(NamedTuple):
+    """An automaton without EPSILON, for the search: labels are numbered from 0 as they first occur.
+
+    Attributes
+    ----------
+    offsets, target, label
+        As in `Automaton`; the transitions of a state are sorted by label.
+    weight : ndarray of float64, shape (n_transitions,)
+        Logarithms of probabilities.
+    final : ndarray of float64, shape (n_states,)
+        Logarithms.
+    start : ndarray of int32, shape (n_starts,)
+        Start states, each with the same share.
+    """
+
+    offsets: NDArray[np.int64]
+    target: NDArray[np.int32]
+    label: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    final: NDArray[np.float64]
+    start: NDArray[np.int32]
+
+
+class Admissible(NamedTuple):
+    """An acceptor in the labels of a network: state after a label, -1 where it is refused; final states; start."""
+
+    follower: NDArray[np.int32]
+    is_final: NDArray[np.bool_]
+    start: int
+
+
+def reduced(acceptor: LabelAcceptor | None, names: NDArray[Any]) -> Admissible:
+    """The acceptor for these labels, of which label k is ``names[k]``; None accepts every string.
+
+    Examples
+    --------
+    >>> reduced(LabelAcceptor.forbidden([(1, 1)], 3), np.array([2, 1])).follower.tolist()
+    [[0, 1], [0, -1], [0, -1]]
+    """
+    if acceptor is None:
+        return Admissible(np.zeros((1, len(names)), np.int32), np.ones(1, np.bool_), 0)
+    column = acceptor.column[names]
+    follower = np.where(acceptor.allowed[:, column], acceptor.follower[:, column], np.int32(-1))
+    return Admissible(np.ascontiguousarray(follower, np.int32), acceptor.is_final, acceptor.start)
+
+
+def search(network: Network, n: int, admissible: Admissible, max_expansions: int) -> BestStrings:
+    """The n most probable strings of a network, in the network's labels; see `best_strings`.
+
+    Examples
+    --------
+    >>> one = Network(np.array([0, 1, 1]), np.array([1], np.int32), np.array([0], np.int32), np.array([-0.5]),
+    ...               np.array([-np.inf, 0.0]), np.array([0], np.int32))
+    >>> search(one, 1, reduced(None, np.array([7])), 10).strings
+    [[0]]
+    """
+    value = np.empty(len(network.final))
+    _bounds(network.offsets, network.target, network.label, network.weight, network.final, value)
+    top = float(value[network.start].max(initial=-np.inf))
+    if top == -np.inf:
+        return BestStrings([], np.zeros(0), True)
+    first, mass = network.start, np.exp(value[network.start] - top) / len(network.start)
+    weight, final = np.empty(len(network.weight)), np.empty(len(network.final))
+    _reweight(network.offsets, network.target, network.weight, network.final, value, weight, final)
+    most = 8 * max_expansions + n + 64
+    n_labels = admissible.follower.shape[1]
+    queue = _Queue(
+        np.empty((most, 6), np.int64), np.empty(most), np.empty(most, np.int64), np.empty(2 * most, np.int32),
+        np.empty(2 * most), np.zeros((2, n_labels), np.int64), np.zeros(3, np.int64),
+    )  # fmt: skip
+    ended, probability = np.empty(n, np.int64), np.empty(n)
+    arcs = _Arcs(network.offsets, network.target, network.label, weight, final)
+    count, complete = _search(arcs, first, mass, admissible, queue, max_expansions, ended, probability)
+    strings = [_spelled(queue.node, int(node)) for node in ended[:count]]
+    return BestStrings(strings, probability[:count] * math.exp(top), bool(complete))
+
+
+def _spelled(node: NDArray[np.int64], last: int) -> list[int]:
+    out = []
+    while last > 0:
+        out.append(int(node[last, 1]))
+        last = int(node[last, 0])
+    return out[::-1]
+
+
+def _without_epsilon(
+    automaton: Automaton, weight: NDArray[np.float64], final_weight: ArrayLike | None, semiring: Semiring
+) -> WeightedAutomaton:
+    probability, stop = push_to_probabilities(automaton, weight, final_weight, semiring, "best_strings")
+    bare = Automaton(automaton.offsets, automaton.target, automaton.label, automaton.is_final, automaton.start)
+    return remove_epsilon(WeightedAutomaton(bare, _costs(probability), _costs(stop)))
+
+
+def _costs(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return -np.log(probability)
+
+
+def _side_by_side(parts: list[WeightedAutomaton]) -> tuple[NDArray[np.int64], Network]:
+    """The names of the labels, and the parts as one network with several starts."""
+    label = np.concatenate([part.automaton.label for part in parts])
+    names, first, code = np.unique(label, return_index=True, return_inverse=True)
+    by_place = np.argsort(first)
+    rank = np.argsort(by_place)
+    sizes = np.cumsum([0] + [part.automaton.n_states for part in parts])
+    source = np.concatenate([p.automaton.source + shift for p, shift in zip(parts, sizes, strict=False)])
+    target = np.concatenate([p.automaton.target + shift for p, shift in zip(parts, sizes, strict=False)])
+    start = np.array([p.automaton.start + shift for p, shift in zip(parts, sizes, strict=False)], dtype=np.int32)
+    place = rank[code]
+    order = np.lexsort((place, source))
+    counts = np.bincount(source, minlength=int(sizes[-1]))
+    network = Network(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        target=target[order].astype(np.int32),
+        label=place[order].astype(np.int32),
+        weight=-np.concatenate([np.asarray(part.weight) for part in parts])[order],
+        final=-np.concatenate([np.asarray(part.final_weight) for part in parts]),
+        start=start,
+    )
+    return names[by_place], network
+
+
+class _Arcs(NamedTuple):
+    """A network whose weights are divided by their bounds: no subset's mass exceeds the number of starts."""
+
+    offsets: NDArray[np.int64]
+    target: NDArray[np.int32]
+    label: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    final: NDArray[np.float64]
+
+
+class _Queue(NamedTuple):
+    """Nodes, a heap of them, and the subsets."""
+
+    node: NDArray[np.int64]  # parent, label, state of the acceptor, begin and end of the subset, 1 for a whole string
+    bound: NDArray[np.float64]
+    heap: NDArray[np.int64]
+    state: NDArray[np.int32]
+    mass: NDArray[np.float64]
+    group: NDArray[np.int64]  # for one expansion: entries of each label, begin of its subset
+    used: NDArray[np.int64]  # nodes, heap, subset entries
+
+
+@njit(cache=True)
+def _bounds(offsets, target, label, weight, final, value):  # type: ignore[no-untyped-def]
+    for q in range(len(final) - 1, -1, -1):
+        best = final[q]
+        e, end = offsets[q], offsets[q + 1]
+        while e < end:
+            stop, top = e, -np.inf
+            while stop < end and label[stop] == label[e]:
+                top = max(top, weight[stop] + value[target[stop]])
+                stop += 1
+            if top > -np.inf:
+                total = 0.0
+                for i in range(e, stop):
+                    total += math.exp(weight[i] + value[target[i]] - top)
+                best = max(best, top + math.log(total))
+            e = stop
+        value[q] = best
+
+
+@njit(cache=True)
+def _reweight(offsets, target, weight, final, value, new_weight, new_final):  # type: ignore[no-untyped-def]
+    for q in range(len(final)):
+        dead = value[q] == -np.inf
+        new_final[q] = 0.0 if dead else math.exp(final[q] - value[q])
+        for e in range(offsets[q], offsets[q + 1]):
+            new_weight[e] = 0.0 if dead else math.exp(weight[e] + value[target[e]] - value[q])
+
+
+@njit(cache=True)
+def _search(arcs, first, mass, admissible, queue, max_expansions, ended, probability):  # type: ignore[no-untyped-def]
+    """Number of strings found, and whether the search ended by itself."""
+    node = queue.node
+    for i in range(len(first)):
+        queue.state[i] = first[i]
+        queue.mass[i] = mass[i]
+    queue.used[2] = len(first)
+    _put(queue, mass.sum(), -1, -1, admissible.start, 0, len(first), 0)
+    count, n_expansions = 0, 0
+    while queue.used[1] > 0:
+        best = _pop(queue)
+        if node[best, 5] == 1:
+            ended[count] = node[best, 0]
+            probability[count] = queue.bound[best]
+            count += 1
+            if count == len(ended):
+                return count, True
+            continue
+        if n_expansions == max_expansions:
+            return count, False
+        n_expansions += 1
+        if not _expand(arcs, admissible, queue, best):
+            return count, False
+    return count, True
+
+
+@njit(cache=True)
+def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
+    """Put the node's children and its own string into the queue; False if there is no room."""
+    node, group = queue.node, queue.group
+    q_label, begin, end = node[best, 2], node[best, 3], node[best, 4]
+    follower = admissible.follower[q_label]
+    # Upper limit of each label's subset, then its place; a target met twice shares its entry.
+    n_labels = group.shape[1]
+    low, high, total, stopping = n_labels, -1, 0, 0.0
+    for i in range(begin, end):
+        q = queue.state[i]
+        stopping += queue.mass[i] * arcs.final[q]
+        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
+            a = arcs.label[e]
+            if arcs.weight[e] > 0.0 and follower[a] >= 0:
+                group[0, a] += 1
+                total += 1
+                low, high = min(low, a), max(high, a)
+    if queue.used[2] + total > len(queue.state) or queue.used[0] + min(total, high - low + 1) + 1 > len(queue.bound):
+        for a in range(low, high + 1):
+            group[0, a] = 0
+        return False
+    place = queue.used[2]
+    for a in range(low, high + 1):
+        group[1, a] = place
+        place += group[0, a]
+        group[0, a] = group[1, a]  # end of what is filled
+    queue.used[2] = place
+    for i in range(begin, end):
+        q = queue.state[i]
+        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
+            a = arcs.label[e]
+            if arcs.weight[e] > 0.0 and follower[a] >= 0:
+                k = group[1, a]
+                while k < group[0, a] and queue.state[k] != arcs.target[e]:
+                    k += 1
+                if k == group[0, a]:
+                    group[0, a] += 1
+                    queue.state[k] = arcs.target[e]
+                    queue.mass[k] = 0.0
+                queue.mass[k] += queue.mass[i] * arcs.weight[e]
+    # Of equal bounds the last one in comes out first: the search goes deep, by the label that occurs first.
+    for a in range(high, low - 1, -1):
+        bound = 0.0
+        for k in range(group[1, a], group[0, a]):
+            bound += queue.mass[k]
+        if bound > 0.0:
+            _put(queue, bound, best, a, follower[a], group[1, a], group[0, a], 0)
+        group[0, a] = 0
+    if stopping > 0.0 and admissible.is_final[q_label]:
+        _put(queue, stopping, best, -1, q_label, 0, 0, 1)
+    return True
+
+
+@njit(cache=True)
+def _put(queue, bound, parent, label, q, begin, end, whole):  # type: ignore[no-untyped-def]
+    new = queue.used[0]
+    queue.used[0] = new + 1
+    node, heap = queue.node, queue.heap
+    node[new, 0], node[new, 1], node[new, 2] = parent, label, q
+    node[new, 3], node[new, 4], node[new, 5] = begin, end, whole
+    queue.bound[new] = bound
+    i = queue.used[1]
+    queue.used[1] = i + 1
+    while i > 0:
+        above = (i - 1) // 2
+        if not _before(queue.bound, new, heap[above]):
+            break
+        heap[i] = heap[above]
+        i = above
+    heap[i] = new
+
+
+@njit(cache=True)
+def _pop(queue):  # type: ignore[no-untyped-def]
+    heap = queue.heap
+    best, size = heap[0], queue.used[1] - 1
+    queue.used[1] = size
+    last, i = heap[size], 0
+    while 2 * i + 1 < size:
+        below = 2 * i + 1
+        if below + 1 < size and _before(queue.bound, heap[below + 1], heap[below]):
+            below += 1
+        if not _before(queue.bound, heap[below], last):
+            break
+        heap[i] = heap[below]
+        i = below
+    heap[i] = last
+    return best
+
+
+@njit(cache=True)
+def _before(bound, i, j):  # type: ignore[no-untyped-def]
+    return bound[i] > bound[j] or (bound[i] == bound[j] and i > j)

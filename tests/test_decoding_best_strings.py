@@ -1,0 +1,94 @@
+from collections import Counter
+
+import naive_decoding as naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_online import path_probabilities
+from test_online_decoding import FOUR, WEIGHT, A, B, C, D
+from test_online_weighted_majority import dags
+
+from structens.automata import LabelAcceptor, Semiring, best_strings
+from structens.core import EPSILON, Automaton, AutomatonError, ParameterError
+
+
+def test_four_paths_of_the_specification():
+    found = best_strings(FOUR, WEIGHT, 5, semiring=Semiring.REAL)
+    assert found.strings == [[A, B], [C, B], [C, D]]
+    assert found.probability.tolist() == pytest.approx([0.55, 0.30, 0.15])
+    assert found.complete
+
+
+def test_mixture_of_the_specification():
+    two = Automaton.from_transitions([(0, 1, 0), (0, 1, 1), (1, 2, 0), (1, 2, 1)], final=[2])
+    mixture = [[0.9, 0.1, 0.9, 0.1], [0.1, 0.9, 0.1, 0.9]]
+    found = best_strings(two, mixture, 4, semiring=Semiring.REAL)
+    assert dict(zip(map(tuple, found.strings), found.probability, strict=True)) == pytest.approx(
+        {(0, 0): 0.41, (1, 1): 0.41, (0, 1): 0.09, (1, 0): 0.09}
+    )
+    assert best_strings(two, np.mean(mixture, axis=0), 4, semiring=Semiring.REAL).probability == pytest.approx(0.25)
+
+
+@given(dags(), st.integers(1, 12), st.booleans(), st.data())
+def test_strings_come_in_order_with_their_probabilities(a, n, restricted, data):
+    cost = st.lists(st.floats(0, 3), min_size=a.n_transitions, max_size=a.n_transitions)
+    costs = data.draw(st.lists(cost, min_size=1, max_size=3))
+    letters = data.draw(st.lists(st.sampled_from([EPSILON, 0, 1, 2]), min_size=len(a.label), max_size=len(a.label)))
+    a = Automaton(a.offsets, a.target, np.array(letters, np.int32), a.is_final, a.start)
+    acceptor = LabelAcceptor.forbidden([(0, 0), (None, 1)], 3) if restricted else None
+    mass = Counter()
+    for row in costs:
+        for path, p in path_probabilities(a, row, 1.0).items():
+            text = tuple(int(a.label[e]) for e in path if a.label[e] != EPSILON)
+            if acceptor is None or not naive.has_forbidden(text, [(0, 0), (None, 1)]):
+                mass[text] += p / len(costs)
+    found = best_strings(a, costs, n, acceptor=acceptor)
+    assert found.complete
+    assert found.probability.tolist() == pytest.approx(sorted(mass.values(), reverse=True)[:n], abs=1e-9)
+    assert [mass[tuple(text)] for text in found.strings] == pytest.approx(found.probability.tolist(), abs=1e-9)
+    assert len({tuple(text) for text in found.strings}) == len(found.strings)
+
+
+def test_equal_strings_do_not_multiply_the_search():
+    # 2^40 strings, all alike, and 2^40 paths for each of them
+    a = Automaton.from_transitions([(k, k + 1, j % 2) for k in range(40) for j in range(4)], final=[40])
+    found = best_strings(a, np.zeros(160), 3, max_expansions=200)
+    assert found.complete
+    assert found.probability.tolist() == pytest.approx([2.0**-40] * 3)
+    assert found.strings[0] == [0] * 40
+
+
+def test_probabilities_below_the_smallest_number_do_not_disturb_the_order():
+    rows = [(k, k + 1, j) for k in range(2000) for j in range(3)]
+    a = Automaton.from_transitions(rows, final=[2000])
+    weight = np.tile([0.36, 0.34, 0.30], 2000)
+    found = best_strings(a, weight, 1, semiring=Semiring.REAL)
+    assert found.strings == [[0] * 2000]
+    assert found.probability.tolist() == [0.0]
+
+
+def test_the_search_ends_at_its_cap():
+    rng = np.random.default_rng(0)
+    rows = [(k, k + 1, label) for k in range(30) for label in (EPSILON, 0, 1, 2)]
+    a = Automaton.from_transitions(rows, final=[30])
+    found = best_strings(a, rng.random(120), 50, max_expansions=20)
+    assert not found.complete
+    assert len(found.strings) < 50
+
+
+def test_what_cannot_be_searched_is_refused():
+    a = Automaton.from_transitions([(0, 1, 0)], final=[1])
+    with pytest.raises(ParameterError, match="at least 1"):
+        best_strings(a, [0.0], 0)
+    with pytest.raises(ParameterError, match="LOG"):
+        best_strings(a, [0.0], 1, semiring=Semiring.TROPICAL)
+    with pytest.raises(AutomatonError, match="no path"):
+        best_strings(a, [np.inf])
+    nothing = best_strings(a, [0.0], acceptor=LabelAcceptor.forbidden([(0,)], 1))
+    assert nothing.strings == []
+
+
+def test_the_empty_string():
+    a = Automaton.from_transitions([(0, 1, EPSILON), (0, 1, 4)], final=[1])
+    assert best_strings(a, [0.7, 0.3], 2, semiring=Semiring.REAL).strings == [[], [4]]
