@@ -14,7 +14,7 @@ from pathlib import Path
 
 def compile_anew_if_nothing_can_be_kept() -> None:
     """Make numba go without its files where none can be written; free of cost where one can."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  Path.home fails where there is none
+    home = Path(os.path.expanduser("~"))  # Path.home fails where there is none
     if sys.platform == "darwin":
         user = home / "Library" / "Caches"
     elif sys.platform == "win32":
@@ -35,7 +35,7 @@ def compile_anew_if_nothing_can_be_kept() -> None:
         except RuntimeError:  # no place found: the function stays without files
             return
 
-    Dispatcher.enable_caching = enable_caching
+    Dispatcher.enable_caching = enable_caching  # type: ignore[method-assign]
 
 
 def _can_be_written(folder: Path) -> bool:

@@ -42,6 +42,13 @@ def evaluate(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Unit to take out on both sides before comparing; may be repeated."),
     ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            callback=o.one_of("auto", "edit", "hamming"),
+            help="edit: aligned units; hamming: position by position; auto: hamming if all lengths agree, else edit.",
+        ),
+    ] = "auto",
     unit: o.Unit = "char",
     experts: o.Experts = None,
     normalize: o.Normalize = "none",
@@ -73,6 +80,7 @@ def evaluate(
     with warned(tally):
         X, is_experts = read_scored(files, gold, o.names_of(experts), unit, by, reading)
         scored: dict[str, Any] = {
+            "loss": loss,
             "by": by,
             "present_only": present_only,
             "ignore_tokens": ignore_token or [],

@@ -23,6 +23,7 @@ def evaluate_methods(
     *,
     n_folds: int = 5,
     seed: int = 0,
+    loss: str = "auto",
     by: str | None = None,
     present_only: bool = False,
     ignore_tokens: Sequence[str] = (),
@@ -42,7 +43,7 @@ def evaluate_methods(
         Names as in `structens.ensembles.METHODS`.
     n_folds, seed : int
         Folds of whole records, by a hash of their ids.
-    by, present_only, ignore_tokens, n_resamples
+    loss, by, present_only, ignore_tokens, n_resamples
         As in `evaluate_experts`.
     options : dict, optional
         Parameters of the methods, such as ``{"tie": "expert"}``.
@@ -88,6 +89,7 @@ def evaluate_methods(
         systems,
         kinds={METHODS[method][0]: "baseline" for method in methods if method in BASELINES},
         slots=align(scored),
+        loss=loss,
         by=by,
         present_only=present_only,
         ignore_tokens=ignore_tokens,
