@@ -6,15 +6,30 @@ weights that the papers print in Gamma. The twins for slots, linear in all trans
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.automata import Semiring, flows
-from structens.core import ParameterError
+from structens.core import Automaton, ParameterError
 from structens.online.gamma import cv_penalty, suffix_start
-from structens.online.weighted_majority import WeightedMajority
+
+
+class PathLearner(Protocol):
+    """What the conversions need: `WeightedMajority`, `AdaHedge`, `PerturbedLeader` and others have it."""
+
+    automaton: Automaton
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds played."""
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Losses of all rounds, shape (n_rounds, n_transitions)."""
+
+    def flows(self, t: int | None = None) -> NDArray[np.float64]:
+        """Probability that p_t takes each transition, shape (n_transitions,)."""
 
 
 class AveragedFlows(NamedTuple):
@@ -33,12 +48,12 @@ class AveragedFlows(NamedTuple):
     start: int
 
 
-def round_losses(learner: WeightedMajority) -> NDArray[np.float64]:
+def round_losses(learner: PathLearner) -> NDArray[np.float64]:
     """Expected loss of each p_t in round t under the learner's present beta, shape (T,).
 
     Examples
     --------
-    >>> from structens.core import Automaton
+    >>> from structens.online import WeightedMajority
     >>> learner = WeightedMajority(Automaton.from_transitions([(0, 1, 7), (0, 1, 8)], final=[1]), beta=0.5)
     >>> _ = learner.update([0, 1]), learner.update([0, 1])
     >>> round_losses(learner).round(4).tolist()
@@ -48,13 +63,13 @@ def round_losses(learner: WeightedMajority) -> NDArray[np.float64]:
 
 
 def averaged_flows(
-    learner: WeightedMajority, delta: float = 0.05, *, union_bound: bool = False, largest: float = 1.0
+    learner: PathLearner, delta: float = 0.05, *, union_bound: bool = False, largest: float = 1.0
 ) -> AveragedFlows:
     """Flows averaged over the suffix that minimises Gamma; the weights of H_MVote and of H_Rand's expected loss.
 
     Parameters
     ----------
-    learner : WeightedMajority
+    learner : PathLearner
         After at least one round, with losses normalised to paths of loss at most `largest`.
     delta, union_bound, largest
         See `structens.online.gamma`.
@@ -66,23 +81,25 @@ def averaged_flows(
 
     Examples
     --------
-    >>> from structens.core import Automaton
+    >>> from structens.online import WeightedMajority
     >>> learner = WeightedMajority(Automaton.from_transitions([(0, 1, 7), (0, 1, 8)], final=[1]), beta=0.5)
     >>> _ = learner.update([0, 1])
     >>> averaged_flows(learner).transition.tolist()
     [0.5, 0.5]
     """
     start = suffix_start(round_losses(learner), delta, union_bound=union_bound, largest=largest)
-    transition, state = np.zeros(learner.automaton.n_transitions), np.zeros(learner.automaton.n_states)
+    transition = np.zeros(learner.automaton.n_transitions)
     for t in range(start, learner.n_rounds):
-        of_round = flows(learner.automaton, learner.weight(t), None, Semiring.LOG)
-        transition += of_round.transition
-        state += of_round.state
-    n = learner.n_rounds - start
-    return AveragedFlows(transition / n, state / n, start)
+        transition += learner.flows(t)
+    transition /= learner.n_rounds - start
+    state: NDArray[Any] = np.bincount(
+        learner.automaton.target, weights=transition, minlength=learner.automaton.n_states
+    )
+    state[learner.automaton.start] += 1.0
+    return AveragedFlows(transition, state, start)
 
 
-def thetas(learner: WeightedMajority, *, corrected: bool = False) -> NDArray[np.float64]:
+def thetas(learner: PathLearner, *, corrected: bool = False) -> NDArray[np.float64]:
     """Theta(p_t): mean loss of p_t over the rounds after t (from t on where corrected); O(T n_transitions).
 
     Returns
@@ -91,7 +108,7 @@ def thetas(learner: WeightedMajority, *, corrected: bool = False) -> NDArray[np.
 
     Examples
     --------
-    >>> from structens.core import Automaton
+    >>> from structens.online import WeightedMajority
     >>> learner = WeightedMajority(Automaton.from_transitions([(0, 1, 7), (0, 1, 8)], final=[1]), beta=0.5)
     >>> for loss in ([0, 1], [0, 1], [1, 0], [0, 1], [0, 1], [0, 1]):
     ...     _ = learner.update(loss)
@@ -105,12 +122,12 @@ def thetas(learner: WeightedMajority, *, corrected: bool = False) -> NDArray[np.
     return np.array([learner.flows(t) @ later[t + skip] / (n_rounds - skip - t) for t in rounds])
 
 
-def cv_round(learner: WeightedMajority, delta: float = 0.05, *, corrected: bool = False, largest: float = 1.0) -> int:
+def cv_round(learner: PathLearner, delta: float = 0.05, *, corrected: bool = False, largest: float = 1.0) -> int:
     """Round whose p_t minimises Theta(p_t) + c_delta (H_CV); 0 where one round was played.
 
     Examples
     --------
-    >>> from structens.core import Automaton
+    >>> from structens.online import WeightedMajority
     >>> learner = WeightedMajority(Automaton.from_transitions([(0, 1, 7), (0, 1, 8)], final=[1]), beta=0.5)
     >>> for loss in ([0, 1], [0, 1], [1, 0], [0, 1], [0, 1], [0, 1]):
     ...     _ = learner.update(loss)

@@ -97,7 +97,7 @@ def convert(
     if not rounds.by_slot or rule == "rand":
         most = grid_size(rounds.n_parameters, MOST_NUMBERS if rule == "rand" else n_most)
         kept = spread(start, stop, most)
-        snapshots = _with_fallback(cumulative_at(rounds, kept), count, eta, rounds.by_slot)
+        snapshots = with_fallback(cumulative_at(rounds, kept), count, eta, rounds.by_slot)
     if not rounds.by_slot:
         return Converted(np.zeros((0, p)), snapshots, kept, round_losses, start)
     if rule == "cv":
@@ -198,10 +198,24 @@ def drawn_weights(
     return out
 
 
-def _with_fallback(
+def with_fallback(
     snapshots: NDArray[np.float64], count: NDArray[np.int64], eta: float, by_slot: bool
 ) -> NDArray[np.float64]:
-    """Cumulative losses with p more, for new contexts: so that they give the mean weights, or (label) their mean."""
+    """Cumulative losses with p more, for new contexts: so that they give the mean weights, or (label) their mean.
+
+    Parameters
+    ----------
+    snapshots : ndarray of float64, shape (n_kept, n_parameters)
+    count : ndarray of int64, shape (n_contexts, p)
+        Slots of each parameter.
+    eta : float
+    by_slot : bool
+
+    Examples
+    --------
+    >>> with_fallback(np.array([[0.0, 1.0]]), np.array([[3, 3]]), 1.0, True).round(4).tolist()
+    [[0.0, 1.0, 0.3133, 1.3133]]
+    """
     p = count.shape[1]
     table = snapshots.reshape(len(snapshots), -1, p)
     if by_slot:
