@@ -24,10 +24,7 @@ def combine(
         Optional[str],  # noqa: UP045
         typer.Option("--model", "-m", help="Model of `structens fit`; the file is then streamed."),
     ] = None,
-    method: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover)."),
-    ] = None,
+    method: o.Method = None,
     unit: o.Unit = "char",
     experts: o.Experts = None,
     align: o.Align = "auto",
@@ -62,7 +59,7 @@ def combine(
     vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it. What was
     done is said on standard error in one line.
     """
-    from structens.cli.job import Tally, learnt, reading_of, streamed, summarise, warned
+    from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, warned
     from structens.io import write_predictions
 
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
@@ -85,9 +82,7 @@ def combine(
                 "ties": ties,
                 "seed": seed,
             }
-            from structens.io import read_records
-
-            X = read_records(file, keep=keep or [], **o.chosen_experts(experts), **reading)
+            X = records_of(file, experts, keep or [], reading)
             ensemble = learnt(X, method, chosen, tally, quiet)
             if table:
                 show_table(X, chosen, seed, quiet)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -12,10 +12,7 @@ from structens.cli import options as o
 def fit(
     file: o.File,
     output: Annotated[str, typer.Option("--output", "-o", help="Model file to write (.structens).")],
-    method: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover)."),
-    ] = None,
+    method: o.Method = None,
     unit: o.Unit = "char",
     experts: o.Experts = None,
     align: o.Align = "auto",
@@ -38,13 +35,11 @@ def fit(
 
     The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
     """
-    from structens.cli.job import Tally, check_method, learnt, summarise, warned
+    from structens.cli.job import Tally, learnt, records_of, summarise, warned
     from structens.core import ParameterError
     from structens.core.fingerprint import fingerprint
-    from structens.io import read_records
     from structens.io.ensemble_file import save
 
-    check_method(method)
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
@@ -62,7 +57,7 @@ def fit(
     }
     tally = Tally(output=output)
     with warned(tally):
-        X = read_records(file, **o.chosen_experts(experts), **reading)
+        X = records_of(file, experts, [], reading)
         ensemble = learnt(X, method, chosen, tally, quiet)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from structens.cli.console import progress, say
-from structens.core import DataError, ExpertPredictions, ParameterError
+from structens.cli.options import chosen_experts
+from structens.core import DataError, ExpertPredictions
 from structens.ensembles import (
     LEARNING,
     METHODS,
@@ -22,7 +23,7 @@ from structens.ensembles import (
     default_method,
     make_ensemble,
 )
-from structens.io import DataWarning, iter_records
+from structens.io import DataWarning, RecordBatch, iter_records, read_records
 from structens.io.ensemble_file import load
 
 LOOKED_AT = 2000
@@ -140,6 +141,32 @@ def suspicions(X: ExpertPredictions) -> list[str]:
     return notes[:MOST_NOTES] + ([f"and {len(notes) - MOST_NOTES} more of this kind"] if notes[MOST_NOTES:] else [])
 
 
+def records_of(file: str, experts: str | None, keep: list[str], reading: dict[str, Any]) -> RecordBatch:
+    """All records of a file, with the experts asked for.
+
+    Raises
+    ------
+    DataError
+        If none of the experts asked for answers any record: an empty result would be taken for one.
+    """
+    X = read_records(file, keep=keep, **chosen_experts(experts), **reading)
+    if experts is not None:
+        refuse_without_answers(X, file)
+    return X
+
+
+def refuse_without_answers(X: ExpertPredictions, file: str) -> None:
+    """Refuse records to which none of the experts asked for gives an answer.
+
+    Raises
+    ------
+    DataError
+    """
+    if not X.present.any():
+        asked = ", ".join(map(repr, X.names))
+        raise DataError(f"no record has an answer of {asked}", path=file, hint="check the names given to --experts")
+
+
 def reading_of(model: str) -> tuple[Ensemble, dict[str, Any]]:
     """A model and its header."""
     if not Path(model).exists():
@@ -181,14 +208,3 @@ def summarise(tally: Tally, *, json: bool, quiet: bool) -> None:
         more = f" and {len(tally.absent) - 5} more" if len(tally.absent) > 5 else ""
         say(f"note: answers missing, which do not vote: {listed}{more}")
     say(tally.sentence())
-
-
-def check_method(method: str | None) -> None:
-    """Refuse an unknown method before any work.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if method is not None and method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")

@@ -30,6 +30,13 @@ def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | N
 
 
 File = Annotated[str, typer.Argument(help="Records, one JSON object a line; - is standard input.")]
+Method = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        callback=one_of("best", "vote", "rover", "rand", "mvote", "cv"),
+        help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover).",
+    ),
+]
 Unit = Annotated[
     str, typer.Option(help="How texts are cut: char (grapheme clusters), codepoint, word (at blanks) or line.")
 ]

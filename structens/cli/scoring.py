@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structens.cli.console import progress, say
+from structens.cli.job import refuse_without_answers
 from structens.core import DataError, ExpertPredictions, ParameterError
 from structens.ensembles import METHODS
 from structens.evaluate import (
@@ -47,6 +48,8 @@ def read_scored(
             keep=[by] if by else [],
             **reading,
         )
+        if experts is not None:
+            refuse_without_answers(X, files[0])
         if gold is not None:
             X = _with_gold_of(X, read_sequences(_open(gold), _GOLD_KEYS, unit=unit, **reading), files[0])
         return X, True
