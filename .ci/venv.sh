@@ -1,7 +1,7 @@
-# Sourced by the two README commands: a virtual environment in .venv with structens and the extras named in $1.
+# Sourced by the two README commands: a virtual environment in .venv with structens and the extras named in EXTRAS, such as [test].
 # It is made anew only when pyproject.toml changed, so the second run starts at once.
 set -eu
-extras=${1:-}
+extras=${EXTRAS:-}
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     echo "structens needs Python 3.11 or newer; set PYTHON to one" >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # All tests: compiled, the documentation's examples, and without the compiler where that is affordable.
 cd "$(dirname "$0")/.."
-. ./.ci/venv.sh '[test]'
+EXTRAS='[test]' && . ./.ci/venv.sh
 status=0
 python -m pytest -n 2 --dist loadfile tests "$@" || status=$?
 python -m pytest -n 2 --dist loadfile --doctest-modules structens || status=$?
