@@ -255,11 +255,11 @@ class LabelAcceptor:
             for label in used:
                 reached = set().union(*(step.get((q, label), set()) for q in subset))
                 allowed[-1].append(bool(reached))
-                target = _closed(reached or into[label], step)
-                if target not in number:
-                    number[target] = len(states)
-                    states.append(target)
-                follower[-1].append(number[target])
+                onward = _closed(reached or into[label], step)
+                if onward not in number:
+                    number[onward] = len(states)
+                    states.append(onward)
+                follower[-1].append(number[onward])
             follower[-1].append(number[subset])  # a label of no transition
             allowed[-1].append(False)
         return cls(column, np.array(follower), np.array(allowed), np.array([bool(s & finals) for s in states]))

@@ -1,19 +1,25 @@
 """Estimators: `fit`, `combine`, `predict`, `confidence`, `score`."""
 
 from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.decoding import DECODERS
+from structens.ensembles.mbr import MBR
 from structens.ensembles.methods import LEARNING, METHODS, default_method, make_ensemble
 from structens.ensembles.model_selection import cross_predict, folds
+from structens.ensembles.n_best import NBest
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.ensembles.vote import Votes, rover, vote
 from structens.ensembles.voting import BestExpert, MajorityVote
 
 __all__ = [
+    "DECODERS",
     "LEARNING",
+    "MBR",
     "METHODS",
     "BestExpert",
     "Combined",
     "Ensemble",
     "MajorityVote",
+    "NBest",
     "PathExpertEnsemble",
     "Votes",
     "cross_predict",

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from structens.align import align, needs_alignment
 from structens.core import GAP, DataError, Estimator, ExpertPredictions, ParameterError, Ragged, Slots
-from structens.ensembles.vote import Votes, vote
+from structens.ensembles.decoding import Decode, Weighted, check_decode, decode_slots, invalid_tags
+from structens.ensembles.n_best import NBest, n_best_answers
+from structens.ensembles.restriction import Restriction, check_restriction, compile_restriction
+from structens.ensembles.vote import Votes, shares, vote
 from structens.losses import edit_distance
 
 ALIGN = ("auto", "always", "never")
@@ -40,6 +43,8 @@ class Combined:
         Slots in which another label had as many votes.
     notes : tuple of str
         What a user should know, such as positions beyond those learnt.
+    n_best : NBest or None
+        Other likely answers, where they were asked for.
     """
 
     X: ExpertPredictions
@@ -49,6 +54,7 @@ class Combined:
     source: NDArray[np.int64]
     n_ties: NDArray[np.int64]
     notes: tuple[str, ...] = ()
+    n_best: NBest | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -76,13 +82,17 @@ class Ensemble(Estimator):
     """Base of the combiners.
 
     A subclass says which weight each transition of the path-expert automaton gets (`_weights`), and learns what it
-    needs for that (`_learn`). Equal labels of a slot add their weights; see `structens.ensembles.vote`.
+    needs for that (`_learn`). Equal labels of a slot add their weights; see `structens.ensembles.vote`. `decode` says
+    how weighted slots become an answer (`structens.ensembles.decoding`), `restriction` which answers are admissible
+    (`structens.ensembles.restriction`); neither changes what is learnt.
     """
 
     needs_gold = False
     align = "auto"
     ties = "order"
     seed = 0
+    decode: Decode = "marginal"
+    restriction: Restriction | None = None
 
     names_: tuple[str, ...]
     aligned_: bool
@@ -107,6 +117,9 @@ class Ensemble(Estimator):
         for name, allowed in (("align", ALIGN), ("ties", TIES)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
+        check_decode(self.decode)
+        if self.restriction is not None:
+            check_restriction(self.restriction)
         if len(X) == 0:
             raise DataError("there are no records to learn from")
         self.names_ = X.names
@@ -119,11 +132,18 @@ class Ensemble(Estimator):
             self._learn(self._slots(X), X)
         return self
 
-    def combine(self, X: Any) -> Combined:
+    def combine(self, X: Any, *, n_best: int = 0) -> Combined:
         """Combine records.
 
-        Time is linear in the units of all experts for records of bounded length; memory grows with the records
-        given, so hand over a long stream in batches.
+        Time is linear in the units of all experts for records of bounded length (decoders "string" and "mbr", and
+        n-best lists, search a record at a time); memory grows with the records given, so hand over a long stream in
+        batches.
+
+        Parameters
+        ----------
+        X : ExpertPredictions, or what `ExpertPredictions.of` takes
+        n_best : int
+            Number of most probable answers to list as well; 0 lists none.
 
         Raises
         ------
@@ -138,7 +158,41 @@ class Ensemble(Estimator):
         votes = self._vote(slots, X, None)
         if self.ties == "random" and votes.tie.any():
             votes = self._vote(slots, X, _lots(X.ids, slots, votes.tie, self.seed))
-        return _collect(X, slots, votes, self._notes(slots))
+        notes, found = list(self._notes(slots)), None
+        if self.decode != "marginal" or self.restriction is not None or n_best:
+            weighted = Weighted(slots, self._weights(slots, X), self._shares(slots, X), votes, X.ids, self.seed)
+            acceptor = None if self.restriction is None else compile_restriction(self.restriction, X.alphabet)
+            votes, more = decode_slots(weighted, self.decode, acceptor)
+            notes += more
+            found = n_best_answers(weighted, n_best, votes, acceptor) if n_best else None
+        if self.restriction is None:
+            notes += invalid_tags(slots, votes)
+        return _collect(X, slots, votes, tuple(notes), found)
+
+    def n_best(self, X: Any, n: int) -> list[list[tuple[Any, float]]]:
+        """For each record the n most probable answers, of the input's type, with their probabilities.
+
+        The answers of a record are different strings, and the probability of a string is that of all its alignments,
+        under slots that are independent given their weights. They are in order and exact; a record has fewer if there
+        are no more, or if the search reaches its cap. Under a restriction only admissible answers are listed, with
+        their probabilities given admissibility.
+
+        Raises
+        ------
+        ParameterError
+            If n is less than 1.
+
+        Examples
+        --------
+        >>> from structens.ensembles import MajorityVote
+        >>> X = ExpertPredictions.of({"a": ["cat"], "b": ["cut"], "c": ["cat"]})
+        >>> [(answer, round(p, 3)) for answer, p in MajorityVote().fit(X).n_best(X, 2)[0]]
+        [('cat', 0.667), ('cut', 0.333)]
+        """
+        if n < 1:
+            raise ParameterError(f"n must be a number of answers >= 1; got {n}")
+        done = self.combine(X, n_best=n)
+        return [] if done.n_best is None else done.n_best.rows(done.X)
 
     def predict(self, X: Any) -> list[Any]:
         """One answer for each record, of the input's type."""
@@ -169,6 +223,10 @@ class Ensemble(Estimator):
     def _vote(self, slots: Slots, X: ExpertPredictions, draw: NDArray[np.float64] | None) -> Votes:
         return vote(slots.labels, self._weights(slots, X), draw=draw)
 
+    def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
+        """Part of the vote behind each label; see `structens.ensembles.vote.shares`."""
+        return shares(slots.labels, self._weights(slots, X))
+
     def _notes(self, slots: Slots) -> tuple[str, ...]:
         return ()
 
@@ -183,7 +241,9 @@ def _lots(ids: Sequence[str | int], slots: Slots, tie: NDArray[np.bool_], seed: 
     return out
 
 
-def _collect(X: ExpertPredictions, slots: Slots, votes: Votes, notes: tuple[str, ...]) -> Combined:
+def _collect(
+    X: ExpertPredictions, slots: Slots, votes: Votes, notes: tuple[str, ...], n_best: NBest | None
+) -> Combined:
     said = np.flatnonzero(votes.label != GAP)
     record = slots.record
     n = len(X)
@@ -196,4 +256,5 @@ def _collect(X: ExpertPredictions, slots: Slots, votes: Votes, notes: tuple[str,
         source=slots.source[said, votes.first[said]],
         n_ties=np.bincount(record, weights=votes.tie, minlength=n).astype(np.int64),
         notes=notes,
+        n_best=n_best,
     )

@@ -1,7 +1,8 @@
-"""PathExpertEnsemble: weights learnt by Weighted Majority over path experts, then a vote, or a draw.
+"""PathExpertEnsemble: weights learnt on line over path experts, then a vote, or a draw.
 
-Cortes, Kuznetsov and Mohri, "Ensemble methods for structured prediction" (ICML 2014), sections 3.1 to 3.3: WMWP, the
-on-line-to-batch conversions by Gamma and by cross-validation, H_MVote, H_CV and H_Rand.
+Cortes, Kuznetsov and Mohri, "Ensemble methods for structured prediction" (ICML 2014), sections 3.1 to 3.3: WMWP and
+FPL, the on-line-to-batch conversions by Gamma and by cross-validation, H_MVote, H_CV and H_Rand, and their twins for
+FPL. Learners that find their own rate, or track drifting experts, take the place of WMWP on request.
 """
 
 from __future__ import annotations
@@ -13,40 +14,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import ExpertPredictions, ParameterError, Slots
-from structens.ensembles.base import Ensemble
 from structens.ensembles.held_out import held_out_beta
+from structens.ensembles.online import OnlineEnsemble
+from structens.ensembles.recipe import Recipe, noise_ids
+from structens.ensembles.run_bounds import run_bounds
 from structens.losses import AdditiveLoss, slot_losses
 from structens.online.converted import (
-    RULES,
     Converted,
-    convert,
     drawn_weights,
     parameters_of,
     transition_weights,
 )
 from structens.online.draws import record_keys, uniforms
+from structens.online.noise import noise_of
 from structens.online.rates import eta_of
-from structens.online.regret import recommended_rate, regret, regret_bound
+from structens.online.regret import recommended_rate
 from structens.online.rounds import Rounds, rounds_of
+from structens.online.slot_leaders import epsilon_of_papers
 from structens.online.tying import Tie, Tying
 
 BETAS = ("held-out", "position", "path")
+EPSILONS = ("held-out", "papers")
 
 
-class PathExpertEnsemble(Ensemble):
+class PathExpertEnsemble(OnlineEnsemble):
     """A weight for each expert in each context, learnt in one pass over the records with gold, in their order.
 
     Parameters
     ----------
-    rule : {"mvote", "cv", "rand"}
+    rule : {"mvote", "cv", "rand", "last", "fpl", "fplcv", "fplrand"}
         "mvote": vote with the weights averaged over the best suffix of rounds. "cv": vote with the weights of the one
         round that does best on later rounds. "rand": draw a round of the suffix and a path expert; the draw depends on
-        `seed` and the record's id only.
+        `seed` and the record's id only. "last": vote with the weights after the last round, which go on changing with
+        `partial_fit` at no more cost than a round. "fpl", "fplcv", "fplrand": the same three by the path experts that
+        Follow the Perturbed Leader followed (H_FPL, H_FPL-CV, H_FPLRand).
     tie : {"expert", "position", "position-from-end", "label"} or callable
         Which slots share their weights, see `structens.online.tying`.
     beta : "held-out", "position", "path", or float in (0, 1]
         Factor by which a unit of loss shrinks a weight. "held-out" tries a grid by 5-fold cross-validation;
-        "position" and "path" are the rates that the regret bounds recommend. 1 learns nothing: plain vote.
+        "position" and "path" are the rates that the regret bounds recommend. 1 learns nothing: plain vote. Learners
+        "adahedge" and "squint", and the rules of FPL, make no use of it.
+    learner : {"hedge", "adahedge", "squint", "fixed-share"}
+        "hedge" is the papers' Weighted Majority. "adahedge" and "squint" find their rate themselves, context by
+        context. "fixed-share" forgets, for experts that get better or worse over time.
+    absent : {"sleep", "neutral"}
+        Experts without an answer to a record. "sleep": they keep their weight, and the others deal out theirs among
+        themselves. "neutral": they are charged the mean loss of the others. Without effect on FPL and tie "label".
+    share : float
+        Part of the weight that "fixed-share" deals out equally after each record.
+    epsilon : "held-out", "papers", or float > 0
+        Inverse scale of FPL's noise, in losses as they are charged. "papers" is 0.5 / (p l), l the longest record.
+    noise : {"exp_add", "laplace", "exp_sub", "uniform"}
+        Shape of FPL's noise, see `structens.online.noise`.
     loss : "hamming" or AdditiveLoss
     loss_scale : {"per_substructure", "normalized"}
         What beta is an exponent of: losses of slots, or of slots divided by the record's length.
@@ -55,14 +74,20 @@ class PathExpertEnsemble(Ensemble):
     union_bound : bool
         Let Gamma hold for all suffixes at once.
     seed : int
-        For "rand".
+        For draws and noise.
     align : {"auto", "always", "never"}
         How answers become slots.
+    decode : {"marginal", "viterbi", "string", "mbr"} or MBR
+        How weighted slots become an answer, see `structens.ensembles.decoding`. Learning does not depend on it.
+    restriction : "bio", "bioes", mapping, or None
+        Admissible answers, see `structens.ensembles.restriction`: learnt as usual, decoded among the admissible.
 
     Attributes
     ----------
-    beta_ : float
-        Beta used.
+    beta_ : float or None
+        Beta used; None where there is none.
+    epsilon_ : float or None
+        Epsilon used by FPL, else None.
     round_losses_ : ndarray of float64, shape (T,)
         Expected loss of the learner in each round before it learnt from it, averaged over slots.
     suffix_start_ : int
@@ -70,7 +95,11 @@ class PathExpertEnsemble(Ensemble):
     regret_ : float
         Charged loss beyond that of the best path expert in hindsight.
     regret_bound_ : float or None
-        Hedge's bound on it; None where there is none: beta 1, and tie "label".
+        The learner's bound on it; None where there is none: beta 1, tie "label", and FPL.
+    bounds_ : dict of str to float
+        What the theory says of this run, see `structens.ensembles.run_bounds`.
+    state_ : dict of str to ndarray
+        The learner's state, for rule "last".
     weights_ : ndarray of float64, shape (n_contexts + 1, p)
         Weights of the experts in each context; the last row serves contexts that are new. Empty for tie "label".
     snapshots_ : ndarray of float64, shape (n_kept, (n_contexts + 1) p)
@@ -94,7 +123,11 @@ class PathExpertEnsemble(Ensemble):
 
     needs_gold = True
 
-    beta_: float
+    beta_: float | None
+    epsilon_: float | None
+    reading_rate_: float
+    bounds_: dict[str, float]
+    state_: dict[str, NDArray[np.float64]]
     contexts_: NDArray[Any] | list[str]
     weights_: NDArray[np.float64]
     snapshots_: NDArray[np.float64]
@@ -114,6 +147,8 @@ class PathExpertEnsemble(Ensemble):
         union_bound: bool = False,
         seed: int = 0,
         align: str = "auto",
+        decode: Decode = "marginal",
+        restriction: Restriction | None = None,
     ) -> None:
         self.rule = rule
         self.tie = tie
@@ -124,36 +159,68 @@ class PathExpertEnsemble(Ensemble):
         self.union_bound = union_bound
         self.seed = seed
         self.align = align
+        self.decode = decode
+        self.restriction = restriction
+
+    @property
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            rule=self.rule,
+            learner=self.learner,
+            absent=self.absent,
+            share=self.share,
+            noise=self.noise,
+            delta=self.delta,
+            union_bound=self.union_bound,
+            seed=self.seed,
+        )
 
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
-        if self.rule not in RULES:
-            raise ParameterError(f"rule must be one of {', '.join(RULES)}; got {self.rule!r}")
+        recipe = self._recipe
+        recipe.check(self.tie)
         tying = Tying.learn(slots, self.tie)
         rounds = rounds_of(slots, tying, self.loss, self.loss_scale)
-        self.beta_ = self._chosen_beta(slots, X, rounds)
-        eta = eta_of(self.beta_)
-        converted = convert(rounds, eta, self.rule, delta=self.delta, union_bound=self.union_bound)
-        self.contexts_ = tying.keys
+        self.beta_ = self.epsilon_ = None
+        if recipe.follows_leaders:
+            self.epsilon_ = self._chosen_epsilon(slots, X, rounds, recipe)
+        elif recipe.takes_rate:
+            self.beta_ = self._chosen_beta(slots, X, rounds, recipe)
+        self._remember(slots, rounds)
+        self._adopt(slots, tying, rounds)
+
+    def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
+        """Play these rounds and keep what prediction needs."""
+        recipe = self._recipe
+        played = recipe.play(rounds, slots.awake, self._rate, ids=noise_ids(tying, self.names_))
+        converted = played.converted
+        self.contexts_, self.state_, self.reading_rate_ = tying.keys, played.state, played.reading_rate
         self.weights_, self.snapshots_ = converted.weights, converted.snapshots
         self.round_losses_, self.suffix_start_ = converted.round_losses, converted.start
-        self.regret_, bound = regret(rounds, converted.round_losses), regret_bound(rounds, eta)
-        self.regret_bound_ = bound if math.isfinite(bound) else None
+        self.regret_, self.regret_bound_ = played.regret, played.bound if math.isfinite(played.bound) else None
+        weights = transition_weights(converted, parameters_of(slots, tying)[0], played.reading_rate)
+        self.bounds_ = run_bounds(recipe, rounds, played, slots, weights)
 
-    def _chosen_beta(self, slots: Slots, X: ExpertPredictions, rounds: Rounds) -> float:
+    @property
+    def _rate(self) -> float:
+        rate = self.epsilon_ if self._recipe.follows_leaders else self.beta_
+        return 1.0 if rate is None else rate
+
+    def _chosen_epsilon(self, slots: Slots, X: ExpertPredictions, rounds: Rounds, recipe: Recipe) -> float:
+        if isinstance(self.epsilon, str):
+            if self.epsilon not in EPSILONS:
+                raise ParameterError(f"epsilon must be one of {', '.join(EPSILONS)}, or a number; got {self.epsilon!r}")
+            if self.epsilon == "held-out" and rounds.n_rounds > 1:
+                return held_out_beta(slots, X, self.tie, recipe, loss=self.loss, loss_scale=self.loss_scale)
+            return epsilon_of_papers(rounds)
+        noise_of(self.noise, self.epsilon, np.zeros(1))  # refuses what is no epsilon
+        return float(self.epsilon)
+
+    def _chosen_beta(self, slots: Slots, X: ExpertPredictions, rounds: Rounds, recipe: Recipe) -> float:
         if isinstance(self.beta, str):
             if self.beta not in BETAS:
                 raise ParameterError(f"beta must be one of {', '.join(BETAS)}, or a number; got {self.beta!r}")
             if self.beta == "held-out" and rounds.n_rounds > 1:
-                return held_out_beta(
-                    slots,
-                    X,
-                    self.tie,
-                    rule=self.rule,
-                    loss=self.loss,
-                    loss_scale=self.loss_scale,
-                    delta=self.delta,
-                    union_bound=self.union_bound,
-                )
+                return held_out_beta(slots, X, self.tie, recipe, loss=self.loss, loss_scale=self.loss_scale)
             return math.exp(-recommended_rate(rounds, "path" if self.beta == "path" else "position"))
         eta_of(self.beta)  # refuses what is no rate
         return float(self.beta)
@@ -168,14 +235,14 @@ class PathExpertEnsemble(Ensemble):
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         parameter, _ = parameters_of(slots, self._tying)
-        if self.rule != "rand":
-            return transition_weights(self._converted, parameter, eta_of(self.beta_))
+        if self.rule not in ("rand", "fplrand"):
+            return transition_weights(self._converted, parameter, self.reading_rate_)
         keys = record_keys(X.ids, self.seed)[slots.record]
         # with tie "label" no two experts share a context, so each slot has a draw of its own
         context = parameter.max(axis=1, initial=-1) // len(self.names_) if self._tying.by_slot else slots.position
         pick, choice = uniforms(keys, np.zeros(1, np.int64)), uniforms(keys, context.astype(np.int64) + 1)
         by_name = np.argsort(self.names_)  # a draw does not depend on the order in which experts were given
-        drawn = drawn_weights(self.snapshots_, parameter[:, by_name], eta_of(self.beta_), pick, choice)
+        drawn = drawn_weights(self.snapshots_, parameter[:, by_name], self.reading_rate_, pick, choice)
         return drawn[:, np.argsort(by_name)]
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
@@ -201,7 +268,7 @@ class PathExpertEnsemble(Ensemble):
         self._check_fitted()
         X = ExpertPredictions.of(X).reindex(self.names_)
         slots = self._slots(X[X.has_gold])
-        flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], eta_of(self.beta_))
+        flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], self.reading_rate_)
         total = flow.sum(axis=1)
         loss = (flow * slot_losses(slots, self.loss)).sum(axis=1) / np.where(total > 0, total, 1.0)
         sums = np.bincount(slots.record, weights=loss, minlength=len(slots))

@@ -112,6 +112,54 @@ def rover(
     return out
 
 
+def shares(labels: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Part of the vote behind each label, written at its first supporter; -1 at the others and where ABSENT.
+
+    Parameters
+    ----------
+    labels, weights
+        As in `vote`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_slots, p)
+        What is not -1 sums to one in each slot.
+
+    Examples
+    --------
+    >>> shares(np.array([[4, 4, 7, -2]], dtype=np.int32), np.array([[1.0, 2.0, 1.0, 5.0]])).tolist()
+    [[0.75, -1.0, 0.25, -1.0]]
+    """
+    out = np.empty(labels.shape)
+    rule, unsure = np.array([1.0, 0.0, 0.0]), np.full((1, labels.shape[1]), np.nan)
+    _shares(np.ascontiguousarray(labels), np.ascontiguousarray(weights, np.float64), unsure, rule, out)
+    return out
+
+
+def rover_shares(
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    confidence: NDArray[np.float64],
+    *,
+    alpha: float,
+    null_confidence: float,
+    maximum: bool,
+) -> NDArray[np.float64]:
+    """As `shares`, by the scores of `rover`.
+
+    Examples
+    --------
+    >>> rover_shares(np.array([[4, 4, 7]], np.int32), np.ones((1, 3)), np.array([[0.5, 0.5, 1.0]]), alpha=0.0,
+    ...              null_confidence=0.5, maximum=False).round(3).tolist()
+    [[0.333, -1.0, 0.667]]
+    """
+    out = np.empty(labels.shape)
+    rule = np.array([alpha, null_confidence, float(maximum)])
+    weights = np.ascontiguousarray(weights, np.float64)
+    _shares(np.ascontiguousarray(labels), weights, np.ascontiguousarray(confidence, np.float64), rule, out)
+    return out
+
+
 def _nothing_decided(n: int, draw: NDArray[np.float64] | None) -> tuple[Votes, NDArray[np.float64]]:
     out = Votes(np.full(n, GAP, np.int32), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int32))
     return out, np.full(n, -1.0) if draw is None else np.ascontiguousarray(draw, np.float64)
@@ -131,12 +179,32 @@ def _rover(labels, weights, confidence, rule, draw, label, share, tie, first):  
     n, p = labels.shape
     score = np.zeros(p)
     for s in range(n):
-        total = _count(labels[s], weights[s], score)
-        for j in range(p):
-            if score[j] >= 0.0:
-                sure = _confidence_of(labels[s], confidence[s], j, rule)
-                score[j] = rule[0] * score[j] / total + (1.0 - rule[0]) * sure
+        _rover_score(labels[s], weights[s], confidence[s], rule, score)
         _decide(s, labels[s], score, draw[s], label, share, tie, first)
+
+
+@njit(cache=True)
+def _shares(labels, weights, confidence, rule, out):  # type: ignore[no-untyped-def]
+    for s in range(len(labels)):
+        score = out[s]
+        _rover_score(labels[s], weights[s], confidence[min(s, len(confidence) - 1)], rule, score)
+        total, n_labels = 0.0, 0
+        for j in range(len(score)):
+            if score[j] >= 0.0:
+                total += score[j]
+                n_labels += 1
+        for j in range(len(score)):
+            if score[j] >= 0.0:
+                score[j] = score[j] / total if total > 0.0 else 1.0 / n_labels
+
+
+@njit(cache=True)
+def _rover_score(labels, weights, confidence, rule, score):  # type: ignore[no-untyped-def]
+    total = _count(labels, weights, score)
+    for j in range(len(score)):
+        if score[j] >= 0.0:
+            sure = _confidence_of(labels, confidence, j, rule)
+            score[j] = rule[0] * score[j] / total + (1.0 - rule[0]) * sure
 
 
 @njit(cache=True)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.base import Ensemble
-from structens.ensembles.vote import Votes, rover
+from structens.ensembles.decoding import Decode
+from structens.ensembles.restriction import Restriction
+from structens.ensembles.vote import Votes, rover, rover_shares
 from structens.losses import edit_distance
 
 CONFIDENCE = ("none", "average", "maximum")
@@ -25,6 +27,8 @@ class BestExpert(Ensemble):
     ----------
     align : {"auto", "always", "never"}
         How answers become slots; see `structens.align.align`.
+    restriction : "bio", "bioes", mapping, or None
+        Admissible answers; an inadmissible one gets labels of other experts, as few as possible.
 
     Attributes
     ----------
@@ -46,8 +50,9 @@ class BestExpert(Ensemble):
     error_: NDArray[np.float64]
     best_: str
 
-    def __init__(self, align: str = "auto") -> None:
+    def __init__(self, align: str = "auto", restriction: Restriction | None = None) -> None:
         self.align = align
+        self.restriction = restriction
 
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
         hypotheses, references = X.hypotheses.to_list(), X.references.to_list()
@@ -90,7 +95,11 @@ class MajorityVote(Ensemble):
     ties : {"order", "random"}
         Ties go to the first expert in order, or are drawn by lot.
     seed : int
-        Seed of the lots; a lot depends on the seed, the record's id and the slot only.
+        Seed of the lots; a lot depends on the seed, the record's id and the slot only. Also of the samples of "mbr".
+    decode : {"marginal", "viterbi", "string", "mbr"} or MBR
+        How weighted slots become an answer, see `structens.ensembles.decoding`.
+    restriction : "bio", "bioes", mapping, or None
+        Admissible answers, see `structens.ensembles.restriction`.
 
     Raises
     ------
@@ -116,6 +125,8 @@ class MajorityVote(Ensemble):
         align: str = "auto",
         ties: str = "order",
         seed: int = 0,
+        decode: Decode = "marginal",
+        restriction: Restriction | None = None,
     ) -> None:
         self.use_confidence = use_confidence
         self.alpha = alpha
@@ -123,6 +134,8 @@ class MajorityVote(Ensemble):
         self.align = align
         self.ties = ties
         self.seed = seed
+        self.decode = decode
+        self.restriction = restriction
 
     def fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
         """Check the options and note the experts; nothing is learnt."""
@@ -150,4 +163,17 @@ class MajorityVote(Ensemble):
             null_confidence=self.null_confidence,
             maximum=self.use_confidence == "maximum",
             draw=draw,
+        )
+
+    def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
+        if self.use_confidence == "none" or X.confidence is None:
+            return super()._shares(slots, X)
+        known = np.append(X.confidence, np.nan)
+        return rover_shares(
+            slots.labels,
+            self._weights(slots, X),
+            known[slots.source],
+            alpha=self.alpha,
+            null_confidence=self.null_confidence,
+            maximum=self.use_confidence == "maximum",
         )
