@@ -7,6 +7,14 @@ changes none of them.
 from structens.automata.best_strings import BestStrings, best_strings
 from structens.automata.compose import Composed, compose
 from structens.automata.determinize import determinize, is_deterministic
+from structens.automata.edit import (
+    Closest,
+    EditComposed,
+    EditCosts,
+    closest_path,
+    compose_edit,
+    edit_transducer,
+)
 from structens.automata.epsilon import remove_epsilon
 from structens.automata.expert import ExpertAutomaton, expert_automaton
 from structens.automata.label_acceptor import LabelAcceptor
@@ -23,6 +31,7 @@ from structens.automata.semiring import Semiring
 from structens.automata.shortest_distance import shortest_distance, total_weight
 from structens.automata.shortest_path import shortest_path
 from structens.automata.topological import Renumbered, connect, top_sort
+from structens.automata.transducer import Transducer
 from structens.automata.union import union
 from structens.automata.weighted import WeightedAutomaton
 from structens.automata.weights import as_weights
@@ -30,19 +39,26 @@ from structens.automata.weights import as_weights
 __all__ = [
     "BestPaths",
     "BestStrings",
+    "Closest",
     "Composed",
+    "EditComposed",
+    "EditCosts",
     "ExpertAutomaton",
     "Flows",
     "LabelAcceptor",
     "Pushed",
     "Renumbered",
     "Semiring",
+    "Transducer",
     "WeightedAutomaton",
     "as_weights",
     "best_strings",
+    "closest_path",
     "compose",
+    "compose_edit",
     "connect",
     "determinize",
+    "edit_transducer",
     "expected_loss",
     "expert_automaton",
     "flows",

@@ -2,7 +2,8 @@
 
 Where the first writes nothing it moves alone, where the second reads nothing it moves alone; between two matches the
 first moves before the second, so that every pair of paths is counted once (without such a filter, sums of weights would
-come out too large).
+come out too large). Pairs of states are met in topological order and kept in a hash table: time and memory grow with
+the pairs that are reached, not with all pairs there are.
 
 Source: Mohri, Pereira and Riley, "Weighted automata in text and speech processing" (1996); the filter is OpenFst's
 `SequenceComposeFilter`.
@@ -10,15 +11,27 @@ Source: Mohri, Pereira and Riley, "Weighted automata in text and speech processi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from structens.automata.compose_kernels import (
+    FULL_PAIRS,
+    First,
+    Second,
+    Work,
+    explore,
+    gather,
+    keep_useful,
+    rehash,
+)
 from structens.automata.semiring import Semiring
 from structens.automata.topological import connect
+from structens.automata.transducer import Transducer, nothing_read_order
+from structens.automata.trusted import trusted
 from structens.automata.weighted import WeightedAutomaton, checked
+from structens.automata.weights import refuse_weights
 from structens.core import EPSILON, Automaton, AutomatonError
 
 
@@ -31,32 +44,40 @@ class Composed(NamedTuple):
         Trimmed; an acceptor if both arguments are.
     weight : ndarray of float64, shape (n_transitions,)
     final_weight : ndarray of float64, shape (n_states,)
-    first, second : ndarrays of int64, shape (n_transitions,)
+    first, second : ndarrays of int32, shape (n_transitions,)
         Number of the transition of each argument; -1 where it stays.
     """
 
     automaton: Automaton
     weight: NDArray[np.float64]
     final_weight: NDArray[np.float64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
 
 
-def compose(first: WeightedAutomaton, second: WeightedAutomaton, semiring: Semiring = Semiring.LOG) -> Composed:
-    """Compose two acyclic transducers, or intersect two acceptors.
-
-    Time and memory grow with the product of the numbers of states, and with the transitions of the result.
+def compose(
+    first: WeightedAutomaton,
+    second: WeightedAutomaton | Transducer,
+    semiring: Semiring = Semiring.LOG,
+    *,
+    max_states: int = 200_000_000,
+) -> Composed:
+    """Compose two transducers, or intersect two acceptors.
 
     Parameters
     ----------
-    first, second : WeightedAutomaton
+    first : WeightedAutomaton
+    second : WeightedAutomaton or Transducer
+        A Transducer may have cycles, but none that reads nothing.
     semiring : Semiring
         The weight of a transition is ``times`` of the two.
+    max_states : int
+        Give up when more pairs of states are reached.
 
     Raises
     ------
     AutomatonError
-        If the product would have more than 2**31 states.
+        If too many pairs are reached, or a cycle of the second reads nothing.
     DataError
         If weights do not fit.
 
@@ -73,117 +94,131 @@ def compose(first: WeightedAutomaton, second: WeightedAutomaton, semiring: Semir
     ([8, 9], [12.0, 23.0], [1, 2])
     """
     one, weight_1, final_1 = checked(first, semiring)
-    two, weight_2, final_2 = checked(second, semiring)
-    if 2 * one.n_states * two.n_states > 2**31:
-        raise AutomatonError(
-            f"{one.n_states} x {two.n_states} pairs of states are too many to compose; trim the arguments first"
-        )
-    sides = _side(one, one.output), _side(two, two.label)
-    reached = np.zeros(2 * one.n_states * two.n_states, dtype=np.bool_)
-    if len(reached):
-        reached[2 * (one.start * two.n_states + two.start)] = True
-    steps = np.empty((_expand(*sides, reached, np.empty((0, 4), dtype=np.int64)), 4), dtype=np.int64)
-    _expand(*sides, reached, steps)
-    state = np.flatnonzero(reached)
-    pair_1, pair_2 = np.divmod(state // 2, max(1, two.n_states))
-    final_weight = _times(semiring, final_1[pair_1], final_2[pair_2])
-    product = Automaton(
-        offsets=np.concatenate(
-            [[0], np.cumsum(np.bincount(np.searchsorted(state, steps[:, 0]), minlength=len(state)))]
-        ),
-        target=np.searchsorted(state, steps[:, 1]).astype(np.int32),
-        label=_labels(one.label, steps[:, 2]),
-        is_final=final_weight != semiring.zero,
-        output=None if one.output is None and two.output is None else _labels(_output(two), steps[:, 3]),
+    two, weight_2, final_2 = _second(second, semiring)
+    if one.n_states == 0 or two.n_states == 0:
+        no = np.zeros(0, dtype=np.int32)
+        written = None if one.output is None and two.output is None else no
+        nothing = trusted(np.zeros(1, dtype=np.int64), no, no, np.zeros(0, dtype=np.bool_), 0, written)
+        return Composed(nothing, np.zeros(0), np.zeros(0), no, no)
+    rank = nothing_read_order(two.offsets, two.target, two.label)
+    sides = (
+        _first_side(one, weight_1 != semiring.zero, final_1 != semiring.zero),
+        _second_side(two, weight_2 != semiring.zero, rank),
     )
-    weight = _times(semiring, _moved(weight_1, steps[:, 2], semiring.one), _moved(weight_2, steps[:, 3], semiring.one))
-    kept = connect(product, weight, final_weight, semiring)
-    origin = steps[kept.transition]
-    return Composed(kept.automaton, weight[kept.transition], final_weight[kept.state], origin[:, 2], origin[:, 3])
+    work, n_places = _explored(*sides, one.start, int(rank[two.start]), max_states)
+    return _built((one, weight_1, final_1), (two, weight_2, final_2), rank, work, n_places, semiring)
 
 
-class _Side(NamedTuple):
-    """Transitions of one argument, with the label that must match sorted within each state."""
-
-    offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
-    label: NDArray[np.int32]
-    order: NDArray[np.int64]
-
-
-def _side(automaton: Automaton, label: NDArray[np.int32] | None) -> _Side:
-    label = automaton.label if label is None else label
-    order = np.lexsort((label, automaton.source))
-    return _Side(automaton.offsets, automaton.target, label, order)
+def _second(
+    second: WeightedAutomaton | Transducer, semiring: Semiring
+) -> tuple[Automaton | Transducer, NDArray[np.float64], NDArray[np.float64]]:
+    if isinstance(second, Transducer):
+        refuse_weights(second.weight, semiring, "weight", "transition")
+        refuse_weights(second.final_weight, semiring, "final weight", "state")
+        return second, second.weight, second.final_weight
+    return checked(second, semiring)
 
 
-def _output(automaton: Automaton) -> NDArray[np.int32]:
-    return automaton.label if automaton.output is None else automaton.output
+def _first_side(one: Automaton, present: NDArray[np.bool_], final: NDArray[np.bool_]) -> First:
+    written = one.label if one.output is None else one.output
+    silent = (written == EPSILON) & present
+    # 0: it never writes nothing, 1: it may, 2: it cannot do otherwise, so that a wait of the second leads nowhere.
+    kind = np.zeros(one.n_states, dtype=np.int8)
+    if silent.any():
+        n_silent, n_all = (np.bincount(one.source[which], minlength=one.n_states) for which in (silent, present))
+        kind = np.where(n_silent == 0, 0, np.where((n_silent == n_all) & ~final, 2, 1)).astype(np.int8)
+    return First(one.offsets, one.target, written, present, kind)
 
 
-def _labels(label: NDArray[np.int32], transition: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Labels of the transitions taken, EPSILON where the argument stays."""
-    return np.append(label, np.int32(EPSILON))[transition]
+def _second_side(two: Automaton | Transducer, present: NDArray[np.bool_], rank: NDArray[np.int64]) -> Second:
+    """Transitions by rank of their source, then by label; with a table of places where that is small."""
+    source = rank[two.source]
+    order = np.lexsort((two.label, source))
+    order = order[present[order]]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(source[order], minlength=two.n_states))]).astype(np.int64)
+    label = two.label[order]
+    n_labels = int(label.max(initial=-1)) + 1
+    places = np.zeros(0, dtype=np.int32)
+    if two.n_states * n_labels <= 4 * len(order) + 1_000_000:
+        # Row r, column a: first transition of r with label a or higher; a + 1 is where they end.
+        key = source[order] * (n_labels + 1) + label
+        wanted = np.arange(two.n_states)[:, None] * (n_labels + 1) + np.arange(n_labels + 1)
+        places = np.searchsorted(key, wanted.ravel()).astype(np.int32)
+    silent = np.bincount(source[order[label == EPSILON]], minlength=two.n_states).astype(np.int64)
+    return Second(
+        offsets, rank[two.target[order]].astype(np.int32), label, order.astype(np.int32), silent, places, n_labels
+    )
 
 
-def _moved(weight: NDArray[np.float64], transition: NDArray[np.int64], one: float) -> NDArray[np.float64]:
-    return np.append(weight, one)[transition]
+def _explored(one: First, two: Second, start: int, start_2: int, max_states: int) -> tuple[Work, int]:
+    """Find all pairs and their transitions; the arrays are made larger between two runs of the kernel, never in it."""
+    # Large at once: pages that are never touched cost nothing, moving what has been found does.
+    n_pairs, n_steps = 4 * len(one.kind) + 1024, 24 * len(one.target) + 4096
+    n_slots = 1 << (2 * n_pairs - 1).bit_length()
+    work = Work(
+        key=np.full(n_slots, -1, dtype=np.int64),
+        number=np.empty(n_slots, dtype=np.int32),
+        pair=np.empty((n_pairs, 3), dtype=np.int32),
+        place=np.empty(n_pairs, dtype=np.int32),
+        order=np.empty(n_pairs, dtype=np.int32),
+        ends=np.zeros(n_pairs + 1, dtype=np.int64),
+        heap=np.empty(n_pairs, dtype=np.int64),
+        step=np.empty((n_steps, 3), dtype=np.int32),
+        head=np.full(len(one.kind), -1, dtype=np.int32),
+    )
+    progress = np.zeros(5, dtype=np.int64)
+    while status := explore(one, two, work, progress, start, start_2):
+        if progress[1] > max_states or len(work.pair) >= 2**30:
+            break
+        work = _with_more_pairs(work) if status == FULL_PAIRS else work._replace(step=_larger(work.step))
+    if progress[1] > max_states or status:
+        raise AutomatonError(f"more than {max_states} pairs of states are reached; trim or prune the arguments first")
+    return work, int(progress[2])
+
+
+def _with_more_pairs(work: Work) -> Work:
+    key, number = np.full(2 * len(work.key), -1, dtype=np.int64), np.empty(2 * len(work.key), dtype=np.int32)
+    rehash(work.key, work.number, key, number)
+    work = work._replace(key=key, number=number, pair=_larger(work.pair), order=_larger(work.order))
+    return work._replace(place=_larger(work.place), ends=_larger(work.ends), heap=_larger(work.heap))
+
+
+def _larger(array: NDArray[Any]) -> NDArray[Any]:
+    more = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
+    more[: len(array)] = array
+    return more
+
+
+Side = tuple[Automaton | Transducer, NDArray[np.float64], NDArray[np.float64]]
+
+
+def _built(one: Side, two: Side, rank: NDArray[np.int64], work: Work, n_places: int, semiring: Semiring) -> Composed:
+    """Trim, then look up labels and weights of the transitions that stay."""
+    state = np.empty(len(rank), dtype=np.int64)
+    state[rank] = np.arange(len(rank))
+    pair = work.pair[work.order[:n_places]]
+    ending = _times(semiring, one[2][pair[:, 0]], two[2][state[pair[:, 1] >> 1]])
+    final = ending != semiring.zero
+    useful = np.zeros(n_places, dtype=np.bool_)
+    offsets = np.zeros(n_places + 1, dtype=np.int64)
+    keep_useful(work.place, work.step, work.ends, final, useful, offsets)
+    offsets = np.cumsum(np.concatenate([[0], offsets[1:][useful]]))
+    size = int(offsets[-1])
+    acceptor = one[0].output is None and two[0].output is None
+    target, first, second, label = (np.empty(size, dtype=np.int32) for _ in range(4))
+    written, weight = np.empty(0 if acceptor else size, dtype=np.int32), np.empty(size)
+    labels = one[0].label, two[0].label if two[0].output is None else two[0].output
+    weights = one[1], two[1], semiring.one, semiring is Semiring.REAL
+    number = (np.cumsum(useful) - 1).astype(np.int32)
+    gather(work.step, work.ends, useful, number, labels, weights, (target, first, second, label, written, weight))
+    made = trusted(offsets, target, label, final[useful], 0, None if acceptor else written)
+    composed = Composed(made, weight, ending[useful], first, second)
+    if len(weight) and (weight == semiring.zero).any():  # a product of REAL weights can underflow
+        kept = connect(made, weight, composed.final_weight, semiring)
+        parts = (array[kept.transition] for array in (first, second))
+        return Composed(kept.automaton, weight[kept.transition], composed.final_weight[kept.state], *parts)
+    return composed
 
 
 def _times(semiring: Semiring, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     return a * b if semiring is Semiring.REAL else a + b
-
-
-@njit(cache=True)
-def _expand(one, two, reached, steps):  # type: ignore[no-untyped-def]
-    """Mark the states that can be reached and count their transitions; write them if there is room for them.
-
-    State 2 (q n + r) + f is the pair (q, r); f is 1 once the second has moved alone since the last match, after which
-    the first may not. Every move leads to a higher number, so one pass over the numbers is enough.
-    """
-    n = len(two.offsets) - 1
-    count = 0
-    for state in range(len(reached)):
-        if not reached[state]:
-            continue
-        waiting = state % 2
-        q, r = divmod(state // 2, n)
-        begin, end = two.offsets[r], two.offsets[r + 1]
-        for e in one.order[one.offsets[q] : one.offsets[q + 1]]:
-            if one.label[e] == EPSILON:
-                if waiting == 0:
-                    count = _step(state, 2 * (one.target[e] * n + r), e, -1, reached, steps, count)
-                continue
-            low = begin + _first_at_least(two.label, two.order[begin:end], one.label[e])
-            while low < end and two.label[two.order[low]] == one.label[e]:
-                other = two.order[low]
-                count = _step(state, 2 * (one.target[e] * n + two.target[other]), e, other, reached, steps, count)
-                low += 1
-        for i in range(begin, end):
-            other = two.order[i]
-            if two.label[other] == EPSILON:
-                count = _step(state, 2 * (q * n + two.target[other]) + 1, -1, other, reached, steps, count)
-    return count
-
-
-@njit(cache=True)
-def _step(state, follower, first, second, reached, steps, count):  # type: ignore[no-untyped-def]
-    reached[follower] = True
-    if len(steps):
-        steps[count, 0] = state
-        steps[count, 1] = follower
-        steps[count, 2] = first
-        steps[count, 3] = second
-    return count + 1
-
-
-@njit(cache=True)
-def _first_at_least(label, order, wanted):  # type: ignore[no-untyped-def]
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if label[order[middle]] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low

@@ -77,7 +77,7 @@ def top_sort(
         raise AutomatonError("state numbers start at 0; a negative one was given")
     state = np.arange(size, dtype=np.int64)
     if not (targets > sources).all():
-        depth, n_sorted = _depth(sources, targets, size)
+        depth, n_sorted = depths(sources, targets, size)
         if n_sorted < size:
             raise AutomatonError(f"only acyclic automata are used; this one has the cycle {_cycle(sources, targets)}")
         state = np.lexsort((state, depth))
@@ -178,8 +178,8 @@ def _cycle(source: NDArray[np.int64], target: NDArray[np.int64]) -> str:
 
 
 @njit(cache=True)
-def _depth(source, target, n_states):  # type: ignore[no-untyped-def]
-    """Transitions on the longest path to each state, and how many states could be ordered at all."""
+def depths(source, target, n_states):  # type: ignore[no-untyped-def]
+    """Transitions on the longest path to each state, and how many states could be ordered at all: all if acyclic."""
     offsets = np.zeros(n_states + 1, dtype=np.int64)
     waiting = np.zeros(n_states, dtype=np.int64)
     for e in range(len(source)):

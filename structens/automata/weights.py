@@ -50,13 +50,13 @@ def as_weights(
     """
     semiring = Semiring(semiring)
     checked = _vector(weight, automaton.n_transitions, "weight", "transition")
-    _refuse(checked, semiring, non_negative, "weight", "transition")
+    refuse_weights(checked, semiring, "weight", "transition", non_negative)
     if final_weight is None:
         return checked, np.where(automaton.is_final, semiring.one, semiring.zero)
     final = np.where(
         automaton.is_final, _vector(final_weight, automaton.n_states, "final weight", "state"), semiring.zero
     )
-    _refuse(final, semiring, non_negative, "final weight", "state")
+    refuse_weights(final, semiring, "final weight", "state", non_negative)
     return checked, final
 
 
@@ -81,15 +81,23 @@ def as_semiring(semiring: Semiring, allowed: tuple[Semiring, ...], verb: str, re
     return semiring
 
 
-def _vector(values: ArrayLike, size: int, name: str, item: str) -> NDArray[np.float64]:
-    vector: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
-    if vector.shape != (size,):
-        raise DataError(f"{name} has shape {vector.shape}, the automaton needs one number a {item}: ({size},)")
-    return vector
+def refuse_weights(
+    values: NDArray[np.float64], semiring: Semiring, name: str, item: str, non_negative: bool = False
+) -> None:
+    """Refuse what is no weight: NaN, a cost of minus infinity, an infinite (or negative) real weight.
 
+    Raises
+    ------
+    DataError
+        Names the first of them.
 
-def _refuse(values: NDArray[np.float64], semiring: Semiring, non_negative: bool, name: str, item: str) -> None:
-    """Two passes at most: a minimum or maximum that is NaN, too, fails the comparison."""
+    Examples
+    --------
+    >>> refuse_weights(np.array([0.0, np.inf]), Semiring.REAL, "weight", "transition")
+    Traceback (most recent call last):
+    structens.core.errors.DataError: weight inf of transition 1 cannot be used; a real weight is finite; use LOG for larger ones
+    """
+    # Two passes at most: a minimum or maximum that is NaN, too, fails the comparison.
     if not len(values):
         return
     low: Any = values.min()
@@ -100,6 +108,13 @@ def _refuse(values: NDArray[np.float64], semiring: Semiring, non_negative: bool,
         _complain(values, ~np.isfinite(values), name, item, "a real weight is finite; use LOG for larger ones")
     elif non_negative and low < 0:
         _complain(values, values < 0, name, item, "a probability needs weights >= 0; costs go with Semiring.LOG")
+
+
+def _vector(values: ArrayLike, size: int, name: str, item: str) -> NDArray[np.float64]:
+    vector: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
+    if vector.shape != (size,):
+        raise DataError(f"{name} has shape {vector.shape}, the automaton needs one number a {item}: ({size},)")
+    return vector
 
 
 def _complain(values: NDArray[np.float64], bad: NDArray[np.bool_], name: str, item: str, rule: str) -> None:

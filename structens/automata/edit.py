@@ -1,0 +1,376 @@
+"""Edit distance by automata: the Levenshtein transducer, and the composition of an automaton with it and a string.
+
+State (q, j) of the composition: the automaton is in q, and j labels of the string have been written. A transition of
+the automaton writes the next label (a match or a substitution) or nothing (a deletion); an insertion writes the next
+label and reads nothing. Built directly: no search for matches, no hash table, no trimming, topological by construction.
+
+Source: Mohri, "Edit-distance of weighted automata: general definitions and algorithms" (2003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from structens.automata.shortest_path import shortest_path
+from structens.automata.transducer import Transducer
+from structens.automata.trusted import LateLabels
+from structens.automata.weighted import WeightedAutomaton
+from structens.automata.weights import as_weights
+from structens.core import EPSILON, Automaton, AutomatonError, DataError, ParameterError
+
+
+class EditCosts(NamedTuple):
+    """Costs of edits: one number, or one for each label (pair of labels).
+
+    Attributes
+    ----------
+    substitution : float or array_like, shape (n_labels, n_labels)
+        Row the label read, column the label written; a number is for two different labels, equal ones are free. The
+        diagonal of a matrix is the cost of a match.
+    insertion : float or array_like, shape (n_labels,)
+        Of a label written.
+    deletion : float or array_like, shape (n_labels,)
+        Of a label read.
+    """
+
+    substitution: ArrayLike = 1.0
+    insertion: ArrayLike = 1.0
+    deletion: ArrayLike = 1.0
+
+
+UNIT = EditCosts()
+"""Levenshtein's costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class EditComposed:
+    """The composition of an automaton, the edit transducer and a string.
+
+    Attributes
+    ----------
+    automaton : Automaton
+        Transducer from the automaton's labels to the string's, EPSILON for an insertion or a deletion. State (q, j) has
+        the number q (m + 1) + j, with m labels in the string. States that are not reached stay. Transitions of a state:
+        the insertion, the substitutions in the automaton's order, the deletions in the same order. Labels are made when
+        they are asked for.
+    weight : ndarray of float64, shape (n_transitions,)
+        Cost of the automaton's transition plus cost of the edit.
+    final_weight : ndarray of float64, shape (n_states,)
+    """
+
+    automaton: Automaton
+    weight: NDArray[np.float64]
+    final_weight: NDArray[np.float64]
+    _origin: Callable[[], NDArray[np.int32]] = field(repr=False)
+
+    @cached_property
+    def first(self) -> NDArray[np.int32]:
+        """The automaton's transition behind each transition, -1 for an insertion; shape (n_transitions,)."""
+        return self._origin()
+
+    @property
+    def weighted(self) -> WeightedAutomaton:
+        """Automaton and weights, as the other verbs take them."""
+        return WeightedAutomaton(self.automaton, self.weight, self.final_weight)
+
+
+class Closest(NamedTuple):
+    """The path of an automaton that is closest to a string.
+
+    Attributes
+    ----------
+    cost : float
+        Weight of the path plus cost of the edits.
+    path : ndarray of int32
+        Transitions of the automaton.
+    alignment : ndarray of int32, shape (n_steps, 2)
+        Label read and label written in each step, EPSILON for none.
+    """
+
+    cost: float
+    path: NDArray[np.int32]
+    alignment: NDArray[np.int32]
+
+
+def compose_edit(
+    automaton: Automaton,
+    weight: ArrayLike,
+    y: ArrayLike,
+    final_weight: ArrayLike | None = None,
+    costs: EditCosts = UNIT,
+    *,
+    reuse: EditComposed | None = None,
+) -> EditComposed:
+    """Compose an automaton with the edit transducer and a string.
+
+    Paths of the result are alignments; the least cost (TROPICAL) over the alignments of a path is its weight plus its
+    edit distance to the string.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        An acceptor, or a transducer of which the output counts.
+    weight : array_like, shape (n_transitions,)
+        Costs (LOG or TROPICAL).
+    y : array_like of int, shape (m,)
+    final_weight : array_like, shape (n_states,), or None
+    costs : EditCosts
+    reuse : EditComposed or None
+        An earlier result that is no longer needed: its arrays are written over if they are large enough, which halves
+        the time on large automata.
+
+    Raises
+    ------
+    AutomatonError
+        If there would be more than 2**31 states.
+    DataError
+        If weights or costs do not fit, or a label is negative or outside the costs.
+
+    References
+    ----------
+    Mohri (2003), section 4; specification 6.4.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 0), (1, 2, 1)], final=[2])
+    >>> made = compose_edit(a, [0.0, 0.0], [1])
+    >>> made.automaton.n_states, made.automaton.n_transitions
+    (6, 9)
+    >>> from structens.automata import Semiring, total_weight
+    >>> total_weight(*made.weighted, Semiring.TROPICAL)
+    1.0
+    """
+    weights, final = as_weights(automaton, weight, final_weight)
+    labels = automaton.label if automaton.output is None else automaton.output
+    string = _string(y)
+    m, n = len(string), automaton.n_states
+    if n * (m + 1) > 2**31 - 1:
+        raise AutomatonError(f"{n} x {m + 1} pairs of states are too many; prune the automaton first")
+    prices = _tables(costs, labels, string)
+    n_silent = int(np.count_nonzero(labels < 0)) if labels.min(initial=0) < 0 else 0
+    size = automaton.n_transitions * (2 * m + 1) - n_silent * m + n * m
+    target, total = _room(size, reuse)
+    offsets, ending = np.empty(n * (m + 1) + 1, dtype=np.int64), np.full(n * (m + 1), np.inf)
+    made = (target, total, offsets)
+    _product(automaton.offsets, automaton.target, labels, weights, prices, made, _scratch(automaton.offsets))
+    ending[m :: m + 1] = final
+    is_final = np.zeros(n * (m + 1), dtype=np.bool_)
+    is_final[m :: m + 1] = automaton.is_final
+    origin = partial(_origins, automaton.offsets, labels, string, len(target))
+    make = partial(_labels, automaton.offsets, labels, string, len(target))
+    product = LateLabels.of(offsets, target, is_final, automaton.start * (m + 1), make)
+    return EditComposed(product, total, ending, origin)
+
+
+def _room(size: int, reuse: EditComposed | None) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Arrays for the transitions; the whole of an earlier one, not the part of it that is shown, is written over."""
+    target, weight = np.empty(0, dtype=np.int32), np.empty(0)
+    if reuse is not None:
+        target, weight = (
+            array if array.base is None else array.base for array in (reuse.automaton.target, reuse.weight)
+        )
+    if len(target) < size or len(weight) < size:
+        return np.empty(size, dtype=np.int32), np.empty(size)
+    return target[:size], weight[:size]
+
+
+def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+    most = int(np.diff(offsets).max(initial=0))
+    ends, labels = np.empty((2, most), dtype=np.int32), np.empty(most, dtype=np.int32)
+    return ends, labels, np.empty((2, most))
+
+
+def _origins(
+    offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
+) -> NDArray[np.int32]:
+    first, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    _spell(offsets, labels, string, first, written)
+    return first
+
+
+def _labels(
+    offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    first, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    _spell(offsets, labels, string, first, written)
+    return np.append(labels, np.int32(EPSILON))[first], written
+
+
+def closest_path(
+    automaton: Automaton,
+    weight: ArrayLike,
+    y: ArrayLike,
+    final_weight: ArrayLike | None = None,
+    costs: EditCosts = UNIT,
+) -> Closest:
+    """The path with the least sum of weight and edit distance to a string: with weights 0, the oracle of a lattice.
+
+    Parameters and errors are those of `compose_edit`; AutomatonError too if there is no accepting path.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 0), (0, 1, 1), (1, 2, 2)], final=[2])
+    >>> found = closest_path(a, [0.0, 0.0, 0.0], [1, 3])
+    >>> found.cost, found.path.tolist(), found.alignment.tolist()
+    (1.0, [1, 2], [[1, 1], [2, 3]])
+    """
+    made = compose_edit(automaton, weight, y, final_weight, costs)
+    best = shortest_path(*made.weighted)
+    origin = made.first[best]
+    written = made.automaton.output
+    alignment = np.stack([made.automaton.label[best], written[best]], axis=1)  # type: ignore[index]
+    last = int(made.automaton.target[best[-1]]) if len(best) else made.automaton.start
+    return Closest(float(made.weight[best].sum() + made.final_weight[last]), origin[origin >= 0], alignment)
+
+
+def edit_transducer(n_labels: int, y: ArrayLike | None = None, costs: EditCosts = UNIT) -> Transducer:
+    """The Levenshtein transducer over labels 0 to n_labels - 1, composed with a string if one is given.
+
+    Without a string it has one state and reads nothing in a loop (an insertion), so that it cannot be composed with an
+    automaton; with a string of m labels it has m + 1 states and can.
+
+    Parameters
+    ----------
+    n_labels : int
+    y : array_like of int, or None
+    costs : EditCosts
+
+    Raises
+    ------
+    DataError
+        If costs do not fit, or a label of the string is none of them.
+    ParameterError
+        If there is no label.
+
+    Examples
+    --------
+    >>> edit_transducer(2).n_transitions, edit_transducer(2, [0, 1, 1]).n_transitions
+    (8, 17)
+    """
+    if n_labels < 1:
+        raise ParameterError(f"an edit transducer needs labels; got {n_labels}")
+    labels = np.arange(n_labels, dtype=np.int32)
+    string = labels if y is None else _string(y)
+    if string.max(initial=0) >= n_labels:
+        raise DataError(f"label {string.max()} of the string is none of {n_labels}")
+    table, insertion, deletion = _tables(costs, labels, string)
+    nothing = np.full(len(string), EPSILON, dtype=np.int32)
+    read = np.repeat(labels, len(string)), nothing, labels
+    written = np.tile(string, n_labels), string, np.full(n_labels, EPSILON, dtype=np.int32)
+    weight = table.T.ravel(), insertion, deletion[:n_labels]
+    if y is None:
+        label, output, costs_of = (np.concatenate(parts) for parts in (read, written, weight))
+        return Transducer([0, len(label)], np.zeros(len(label)), label, costs_of, [0.0], 0, output)  # type: ignore[arg-type]
+    place = np.arange(len(string))
+    # In state j: n substitutions and one insertion of label j of the string, then n deletions.
+    source = np.concatenate([np.tile(place, n_labels), place, np.repeat(np.arange(len(string) + 1), n_labels)])
+    target = np.concatenate(
+        [source[: -n_labels * (len(string) + 1)] + 1, np.repeat(np.arange(len(string) + 1), n_labels)]
+    )
+    label = np.concatenate([*read[:2], np.tile(labels, len(string) + 1)])
+    output = np.concatenate([*written[:2], np.full(n_labels * (len(string) + 1), EPSILON)])
+    costs_of = np.concatenate([*weight[:2], np.tile(weight[2], len(string) + 1)])
+    order = np.argsort(source, kind="stable")
+    final = np.full(len(string) + 1, np.inf)
+    final[-1] = 0.0
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(string) + 1))])
+    return Transducer(offsets, target[order], label[order], costs_of[order], final, 0, output[order])
+
+
+def _string(y: ArrayLike) -> NDArray[np.int32]:
+    string = np.asarray(y, dtype=np.int32)
+    if string.ndim != 1 or string.min(initial=0) < 0:
+        raise DataError(f"a string is one row of labels >= 0; got shape {string.shape}, least {string.min(initial=0)}")
+    return string
+
+
+def _tables(
+    costs: EditCosts, labels: NDArray[np.int32], string: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Substitution at place j of label a, insertion at place j, deletion of label a; that of EPSILON (-1) is free."""
+    lowest, n_labels = int(labels.min(initial=0)), 1 + int(labels.max(initial=-1))
+    substitution, insertion, deletion = (np.asarray(cost, dtype=np.float64) for cost in costs)
+    fits = (substitution.ndim in (0, 2) and insertion.ndim in (0, 1) and deletion.ndim in (0, 1)) and not (
+        np.isnan(substitution).any() or np.isnan(insertion).any() or np.isnan(deletion).any()
+    )
+    lengths = [(len(deletion), n_labels)] if deletion.ndim else []
+    lengths += [(len(insertion), 1 + int(string.max(initial=-1)))] if insertion.ndim else []
+    if substitution.ndim == 2:
+        lengths += [(substitution.shape[0], n_labels), (substitution.shape[1], 1 + int(string.max(initial=-1)))]
+    if not fits or lowest < EPSILON or any(given < needed for given, needed in lengths):
+        rule = "a number, one for each label (insertion, deletion), or a matrix of label read and label written"
+        raise DataError("costs of edits do not fit the labels, or one is NaN", hint=rule)
+    if substitution.ndim == 0:
+        table = np.where(np.arange(n_labels) == string[:, None], 0.0, substitution)
+    else:
+        table = substitution[:n_labels, string].T
+    inserted = np.full(len(string), insertion) if insertion.ndim == 0 else insertion[string]
+    deleted = np.full(n_labels, deletion) if deletion.ndim == 0 else deletion[:n_labels]
+    return np.ascontiguousarray(table), np.ascontiguousarray(inserted), np.append(deleted, 0.0)
+
+
+@njit(cache=True)
+def _product(offsets, target, label, weight, prices, made, scratch):  # type: ignore[no-untyped-def]
+    """Transitions of (q, j): the insertion; the substitutions; the deletions, that of EPSILON free.
+
+    Places are unsigned: no check for negative ones, so that the inner loops become vector instructions.
+    """
+    (substitution, insertion, deletion), (ends, read, paid) = prices, scratch
+    made_target, made_weight, made_offsets = made
+    made_offsets[0] = 0
+    m, at, one = len(insertion), np.uint64(0), np.uint64(1)
+    ends_s, ends_d, paid_s, paid_d = ends[0], ends[1], paid[0], paid[1]
+    for q in range(len(offsets) - 1):
+        n, first = np.uint64(0), np.uint64(offsets[q])
+        degree = np.uint64(offsets[q + 1]) - first
+        for k in range(degree):
+            e = first + np.uint64(k)
+            ends_d[np.uint64(k)] = target[e] * np.int32(m + 1)
+            paid_d[np.uint64(k)] = weight[e] + deletion[label[e]]
+            if label[e] >= 0:
+                ends_s[n] = ends_d[np.uint64(k)] + np.int32(1)
+                read[n] = label[e]
+                paid_s[n] = weight[e]
+                n += one
+        for j in range(m + 1):
+            if j < m:
+                made_target[at] = q * (m + 1) + j + 1
+                made_weight[at] = insertion[j]
+                at += one
+                for k in range(n):
+                    made_target[at + np.uint64(k)] = ends_s[np.uint64(k)] + np.int32(j)
+                for k in range(n):
+                    price = substitution[np.uint64(j), np.uint64(read[np.uint64(k)])]
+                    made_weight[at + np.uint64(k)] = paid_s[np.uint64(k)] + price
+                at += n
+            for k in range(degree):
+                made_target[at + np.uint64(k)] = ends_d[np.uint64(k)] + np.int32(j)
+            for k in range(degree):
+                made_weight[at + np.uint64(k)] = paid_d[np.uint64(k)]
+            at += degree
+            made_offsets[q * (m + 1) + j + 1] = at
+
+
+@njit(cache=True)
+def _spell(offsets, label, string, first, written):  # type: ignore[no-untyped-def]
+    """Transition of the automaton and label of the string behind each transition of the product."""
+    at = 0
+    for q in range(len(offsets) - 1):
+        for j in range(len(string) + 1):
+            if j < len(string):
+                first[at], written[at] = -1, string[j]
+                at += 1
+                for e in range(offsets[q], offsets[q + 1]):
+                    if label[e] >= 0:
+                        first[at], written[at] = e, string[j]
+                        at += 1
+            for e in range(offsets[q], offsets[q + 1]):
+                first[at], written[at] = e, EPSILON
+                at += 1
