@@ -12,17 +12,20 @@ from structens.online.gamma import cv_penalty, gamma, suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.rates import eta_of
 from structens.online.regret import recommended_rate, regret, regret_bound
+from structens.online.restricted import RESTRICTS, RestrictedMajority
 from structens.online.rounds import Rounds, rounds_of
 from structens.online.slot_conversion import average_weights, grid_size, slot_cv_round, slot_thetas, spread
 from structens.online.tying import TIES, Tying
 from structens.online.weighted_majority import WeightedMajority
 
 __all__ = [
+    "RESTRICTS",
     "RULES",
     "TIES",
     "AveragedFlows",
     "Converted",
     "Decoded",
+    "RestrictedMajority",
     "Rounds",
     "Tying",
     "WeightedMajority",
