@@ -95,7 +95,7 @@ class ComposedLearner:
         if both.automaton.n_states > self.max_states:
             rule = f"after {self.n_rounds + 1} rounds the losses of paths need {both.automaton.n_states} states"
             raise AutomatonError(
-                f"{rule}, more than {self.max_states}; use n-gram gains, slots or the sampled surrogate, which do not grow"
+                f"{rule}, more than {self.max_states}; n-gram gains, slots and the sampled surrogate do not grow"
             )
         is_final = both.automaton.is_final
         own = np.where(is_final, alone.final_weight, 0.0)
