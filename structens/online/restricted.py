@@ -1,13 +1,13 @@
-"""RestrictedMajority: Hedge over the paths of an automaton of which, in each round, only some have an admissible output.
+"""RestrictedMajority: Hedge over the paths of an automaton of which, in a round, only some have an admissible output.
 
-Cortes, Kuznetsov and Mohri (ICML 2014), appendix A and figure 2: in round t the transitions say what they say of x_t, and
-the automaton is intersected with an acceptor of the admissible strings, every transition keeping its identity.
+Cortes, Kuznetsov and Mohri (ICML 2014), appendix A and figure 2: in round t the transitions say what they say of x_t,
+and the automaton is intersected with an acceptor of the admissible strings, every transition keeping its identity.
 
 * ``restrict="per_round"`` (default): the round is played, and its loss expected, on the admissible paths only. Then
   every transition is charged its loss, and a transition that lies on no admissible path the largest loss M, so that a
-  path expert pays M for every such transition. If a path is inadmissible exactly when it has one, that is all; the round
-  is *decomposable*. Otherwise an inadmissible path made of transitions that are admissible elsewhere is charged what its
-  transitions cost, for the cumulative losses stay on the transitions of the original automaton.
+  path expert pays M for every such transition. If a path is inadmissible exactly when it has one, that is all; the
+  round is *decomposable*. Otherwise an inadmissible path made of transitions that are admissible elsewhere is charged
+  what its transitions cost, for the cumulative losses stay on the transitions of the original automaton.
 * ``restrict="permanent"``: as printed, a path expert is deleted once it produces an inadmissible string, for good.
 
 This is the exact form, for small automata. At scale (`structens.ensembles`) the weights are learnt without the
@@ -178,7 +178,8 @@ class RestrictedMajority:
 
 def _named(automaton: Automaton, identity: NDArray[np.int64]) -> Automaton:
     """The automaton with the original transitions' numbers as labels."""
-    return Automaton(automaton.offsets, automaton.target, identity, automaton.is_final, automaton.start)
+    label = identity.astype(np.int32)
+    return Automaton(automaton.offsets, automaton.target, label, automaton.is_final, automaton.start)
 
 
 def _smallest(automaton: Automaton) -> Automaton:
