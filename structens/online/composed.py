@@ -109,7 +109,8 @@ class ComposedLearner:
         """Automaton over names of transitions with costs eta times cumulative loss, for verbs in the LOG semiring."""
         automaton, cost, final = self.cumulative
         cost, final = as_weights(automaton, cost, final)
-        return WeightedAutomaton(automaton, self.eta * cost, np.where(automaton.is_final, self.eta * final, np.inf))
+        scaled = self.eta * np.where(automaton.is_final, final, 0.0)  # 0 times inf is no number
+        return WeightedAutomaton(automaton, self.eta * cost, scaled)
 
     def flows(self) -> NDArray[np.float64]:
         """Probability that a path expert drawn now takes each transition of the automaton, shape (n_transitions,)."""
