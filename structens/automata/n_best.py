@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from structens.automata.distinct import best_distinct
 from structens.automata.paths import longest_path
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_path import NO_BEST_PATH
@@ -44,6 +45,8 @@ def n_best(
     n: int,
     final_weight: ArrayLike | None = None,
     semiring: Semiring = Semiring.TROPICAL,
+    *,
+    distinct: bool = False,
 ) -> BestPaths:
     """The n accepting paths of least cost, or all of them if there are fewer.
 
@@ -57,12 +60,16 @@ def n_best(
     final_weight : array_like, shape (n_states,), or None
     semiring : Semiring
         TROPICAL.
+    distinct : bool
+        True: n different strings (labels read, EPSILON left out), each by its best path.
 
     Returns
     -------
     BestPaths
         Exactly ``min(n, number of paths of finite cost)`` paths; ties as in `shortest_path`. Paths differ in
-        transitions; their labels may be the same.
+        transitions; their labels may be the same. If `distinct`, ``min(n, number of strings of finite cost)`` paths;
+        strings of equal cost in the order of their labels. Which of those that tie for the last places are listed is
+        decided by labels too, never by the order of transitions.
 
     Raises
     ------
@@ -75,7 +82,7 @@ def n_best(
 
     References
     ----------
-    Jiménez and Marzal (1999), figure 3.
+    Jiménez and Marzal (1999), figure 3; Mohri and Riley (2002) for strings.
 
     Examples
     --------
@@ -83,11 +90,16 @@ def n_best(
     >>> best = n_best(a, [3.0, 2.0, 5.0], 5)
     >>> best.paths.to_list(), best.weight.tolist()
     ([[1, 2], [0, 2]], [7.0, 8.0])
+    >>> same = Automaton.from_transitions([(0, 1, 7), (0, 1, 7)], final=[1])
+    >>> len(n_best(same, [1.0, 2.0], 5).paths), len(n_best(same, [1.0, 2.0], 5, distinct=True).paths)
+    (2, 1)
     """
     if n < 1:
         raise ParameterError(f"n must be a number of paths >= 1; got {n}")
     as_semiring(semiring, (Semiring.TROPICAL,), "n_best", NO_BEST_PATH)
     weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
+    if distinct:
+        return BestPaths(*best_distinct(automaton, weight, final, n))
     offsets, target = automaton.offsets, automaton.target
     n = min(n, _count(offsets, target, weight, final, automaton.start, n)) if automaton.n_states else 0
     if n == 0:

@@ -1,9 +1,11 @@
 """Paths drawn at random, each with the probability that the weights give it.
 
 The weights are pushed first; then a path is a walk from the start, a transition at a time. A walk by weights that are
-not pushed would draw from another distribution.
+not pushed would draw from another distribution. Many walks go in lock-step, so that one waits for memory while another
+computes; at each state a guide table says where to look for the transition that a random number falls on.
 
-Source: Mohri, "Weighted automata algorithms" (2009); OpenFst's `randgen` on a pushed machine.
+Sources: Mohri, "Weighted automata algorithms" (2009); OpenFst's `randgen` on a pushed machine; Chen and Asau, "On
+generating random variates from an empirical distribution" (1974), for the guide table.
 """
 
 from __future__ import annotations
@@ -18,33 +20,17 @@ from structens.automata.semiring import Semiring
 from structens.core import Automaton, ParameterError, Ragged
 
 
-def sample(
-    automaton: Automaton,
-    weight: ArrayLike,
-    n: int,
-    seed: int | np.random.Generator,
-    final_weight: ArrayLike | None = None,
-    semiring: Semiring = Semiring.LOG,
-) -> Ragged:
-    """Draw n accepting paths.
+class PathSampler:
+    """Draws paths from one distribution again and again: pushing and the tables are made once.
 
     Parameters
     ----------
     automaton : Automaton
     weight : array_like, shape (n_transitions,)
         Costs (LOG) or real weights >= 0 (REAL); pushed here, so they need not be.
-    n : int
-    seed : int or numpy.random.Generator
-        The same int gives the same paths. A generator is advanced. To make a record's paths independent of the order
-        of records, give ``np.random.default_rng([seed, record])``.
     final_weight : array_like, shape (n_states,), or None
     semiring : Semiring
         LOG or REAL.
-
-    Returns
-    -------
-    Ragged of int64, n sequences
-        Transition numbers of each path.
 
     Raises
     ------
@@ -53,7 +39,81 @@ def sample(
     DataError
         If the weights do not fit.
     ParameterError
-        If n is negative, the seed is neither int nor generator, or the semiring is TROPICAL.
+        If the semiring is TROPICAL.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 8), (1, 2, 9)], final=[2])
+    >>> PathSampler(a, [0.0, 1.0, 1.0], semiring=Semiring.REAL).draw(2, seed=0).to_list()
+    [[1, 2], [1, 2]]
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        weight: ArrayLike,
+        final_weight: ArrayLike | None = None,
+        semiring: Semiring = Semiring.LOG,
+    ) -> None:
+        self.automaton = automaton
+        probability, self._stop = push_to_probabilities(automaton, weight, final_weight, semiring, "sample")
+        self._cumulative = np.empty(automaton.n_transitions)
+        self._guide = np.empty(automaton.n_transitions, dtype=np.int32)
+        _tabulate(automaton.offsets, probability, self._cumulative, self._guide)
+        self._longest = max(1, longest_path(automaton))
+
+    def draw(self, n: int, seed: int | np.random.Generator) -> Ragged:
+        """Draw n accepting paths.
+
+        Parameters
+        ----------
+        n : int
+        seed : int or numpy.random.Generator
+            The same int gives the same paths, and the first of them whatever n is. A generator is advanced. To make a
+            record's paths independent of the order of records, give ``np.random.default_rng([seed, record])``.
+
+        Returns
+        -------
+        Ragged of int64, n sequences
+            Transition numbers of each path.
+
+        Raises
+        ------
+        ParameterError
+            If n is negative, or the seed is neither int nor generator.
+        """
+        if n < 0:
+            raise ParameterError(f"n must be a number of paths >= 0; got {n}")
+        if not isinstance(seed, (int, np.integer, np.random.Generator)) or isinstance(seed, bool):
+            raise ParameterError(f"seed must be an int or a numpy Generator; got {seed!r}")
+        generator = np.random.default_rng(seed)
+        offsets, target, start = self.automaton.offsets, self.automaton.target, self.automaton.start
+        chunk = max(1, _CELLS // self._longest)
+        drawn: list[NDArray[np.int64]] = []
+        lengths = np.zeros(n, dtype=np.int64)
+        for first in range(0, n, chunk):
+            length = lengths[first : first + chunk]
+            # Row i is for path i, so that a path depends neither on the chunk nor on the other paths.
+            uniform = generator.random((len(length), self._longest))
+            table = np.empty(uniform.shape, dtype=np.int64)
+            _walk(offsets, target, self._cumulative, self._guide, self._stop, start, uniform, table, length)
+            packed = np.empty(int(length.sum()), dtype=np.int64)
+            _pack(table, length, packed)
+            drawn.append(packed)
+        return Ragged.from_lengths(np.concatenate(drawn) if drawn else np.zeros(0, dtype=np.int64), lengths)
+
+
+def sample(
+    automaton: Automaton,
+    weight: ArrayLike,
+    n: int,
+    seed: int | np.random.Generator,
+    final_weight: ArrayLike | None = None,
+    semiring: Semiring = Semiring.LOG,
+) -> Ragged:
+    """Draw n accepting paths; to draw from the same weights again, keep a `PathSampler`.
+
+    Parameters, result and errors are those of `PathSampler` and its `draw`.
 
     Examples
     --------
@@ -61,59 +121,72 @@ def sample(
     >>> sample(a, [0.0, 1.0, 1.0], 2, seed=0, semiring=Semiring.REAL).to_list()
     [[1, 2], [1, 2]]
     """
-    if n < 0:
-        raise ParameterError(f"n must be a number of paths >= 0; got {n}")
-    if not isinstance(seed, (int, np.integer, np.random.Generator)) or isinstance(seed, bool):
-        raise ParameterError(f"seed must be an int or a numpy Generator; got {seed!r}")
-    generator = np.random.default_rng(seed)
-    probability, stop = push_to_probabilities(automaton, weight, final_weight, semiring, "sample")
-    cumulative = np.empty(automaton.n_transitions)
-    _cumulate(automaton.offsets, probability, cumulative)
-    longest = max(1, longest_path(automaton))
-    chunk = max(1, _CELLS // longest)
-    drawn: list[NDArray[np.int64]] = []
-    lengths = np.zeros(n, dtype=np.int64)
-    for first in range(0, n, chunk):
-        length = lengths[first : first + chunk]
-        table = np.empty((len(length), longest), dtype=np.int64)
-        _walk(automaton.offsets, automaton.target, cumulative, stop, automaton.start, generator, table, length)
-        drawn.append(table[np.arange(longest) < length[:, None]])
-    return Ragged.from_lengths(np.concatenate(drawn) if drawn else np.zeros(0, dtype=np.int64), lengths)
+    return PathSampler(automaton, weight, final_weight, semiring).draw(n, seed)
 
 
 _CELLS = 2_000_000
 """Places for transition numbers filled at a time: 16 MB, whatever n."""
+_ABREAST = 64
+"""Walks in lock-step: enough to hide the time that memory takes, few enough for the first cache."""
 
 
 @njit(cache=True)
-def _cumulate(offsets, probability, cumulative):  # type: ignore[no-untyped-def]
+def _tabulate(offsets, probability, cumulative, guide):  # type: ignore[no-untyped-def]
+    """Running sums at each state; guide[k] is how many transitions lie wholly below k equal parts of the mass."""
     for q in range(len(offsets) - 1):
+        begin, end = offsets[q], offsets[q + 1]
         mass = 0.0
-        for e in range(offsets[q], offsets[q + 1]):
+        for e in range(begin, end):
             mass += probability[e]
             cumulative[e] = mass
+        part, e = mass / max(1, end - begin), begin
+        for k in range(end - begin):
+            while e < end - 1 and cumulative[e] <= k * part:
+                e += 1
+            guide[begin + k] = e - begin
 
 
 @njit(cache=True)
-def _walk(offsets, target, cumulative, stop, start, generator, table, length):  # type: ignore[no-untyped-def]
-    for i in range(len(length)):
-        q, k = start, 0
-        while offsets[q] < offsets[q + 1]:
-            low, high = offsets[q], offsets[q + 1] - 1
-            mass = cumulative[high]
-            x = generator.random() * (mass + stop[q])
-            if x >= mass and stop[q] > 0.0:
-                break
-            # First transition with cumulative > x, so that one of probability 0 is never taken; where rounding has
-            # made x equal to the whole mass, the first that reaches it.
-            x = min(x, np.nextafter(mass, 0.0))
-            while low < high:
-                middle = (low + high) // 2
-                if cumulative[middle] > x:
-                    high = middle
+def _walk(offsets, target, cumulative, guide, stop, start, uniform, table, length):  # type: ignore[no-untyped-def]
+    state = np.empty(_ABREAST, dtype=np.int64)
+    for first in range(0, len(length), _ABREAST):
+        n = min(_ABREAST, len(length) - first)
+        for i in range(n):
+            state[i] = start
+        k, walking = 0, n
+        while walking > 0:
+            walking = 0
+            for i in range(n):
+                q = state[i]
+                if q < 0:
+                    continue
+                begin, end = offsets[q], offsets[q + 1]
+                e = np.int64(-1)
+                if begin < end:
+                    mass = cumulative[end - 1]
+                    x = uniform[first + i, k] * (mass + stop[q])
+                    if x < mass or stop[q] == 0.0:
+                        # First transition with cumulative > x, so that one of probability 0 is never taken; where
+                        # rounding has made x equal to the whole mass, the first that reaches it.
+                        x = min(x, np.nextafter(mass, 0.0))
+                        e = begin + guide[begin + min(np.int64(x * (end - begin) / mass), end - begin - 1)]
+                        while e > begin and cumulative[e - 1] > x:
+                            e -= 1
+                        while cumulative[e] <= x:
+                            e += 1
+                if e < 0:
+                    state[i], length[first + i] = -1, k
                 else:
-                    low = middle + 1
-            table[i, k] = low
+                    table[first + i, k] = e
+                    state[i] = target[e]
+                    walking += 1
             k += 1
-            q = target[low]
-        length[i] = k
+
+
+@njit(cache=True)
+def _pack(table, length, packed):  # type: ignore[no-untyped-def]
+    at = 0
+    for i in range(len(length)):
+        for k in range(length[i]):
+            packed[at] = table[i, k]
+            at += 1
