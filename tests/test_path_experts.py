@@ -157,9 +157,9 @@ def test_what_was_learnt_can_be_looked_at():
     assert made.regret_ <= made.regret_bound_
     assert PathExpertEnsemble(beta=1.0).fit(COPIES).regret_bound_ is None
     assert made.weights_.sum(axis=1) == pytest.approx(1)
-    allowed = (np.ndarray, float, int, str, bool, list, tuple)
+    allowed = (np.ndarray, float, int, str, bool, list, tuple, dict)
     for name, value in vars(made).items():
-        assert value is None or isinstance(value, allowed), name
+        assert name.startswith("_") or value is None or isinstance(value, allowed), name
         assert not isinstance(value, float) or math.isfinite(value), name  # a model file is strict JSON
     assert sorted(PathExpertEnsemble(tie="label").fit(COPIES).contexts_) == ["L0", "L1", "L2", "L3"]
 

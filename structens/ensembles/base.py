@@ -154,7 +154,10 @@ class Ensemble(Estimator):
         """
         self._check_fitted()
         X = ExpertPredictions.of(X).reindex(self.names_)
-        slots = self._slots(X)
+        return self._decided(self._slots(X), X, n_best)
+
+    def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
+        """Vote and decode."""
         votes = self._vote(slots, X, None)
         if self.ties == "random" and votes.tie.any():
             votes = self._vote(slots, X, _lots(X.ids, slots, votes.tie, self.seed))

@@ -7,22 +7,26 @@ can be far from them, and a grid costs a dozen passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import GAP, ExpertPredictions, Ragged, Slots
+from structens.ensembles.recipe import Recipe, noise_ids
 from structens.ensembles.vote import vote
 from structens.losses import AdditiveLoss, Hamming, edit_distance, get
-from structens.online.converted import convert, parameters_of, transition_weights
-from structens.online.rates import eta_of
+from structens.online.converted import parameters_of, transition_weights
 from structens.online.rounds import rounds_of
 from structens.online.tying import Tie, Tying
 
 BETA_GRID = (*(1.0 - 0.9 * (0.0001 / 0.9) ** (np.arange(13) / 12.0)).round(6).tolist(), 1.0)
 """From .1 to .9999, geometric in 1 - beta, and 1."""
+EPSILON_GRID = tuple((10.0 ** np.linspace(1.0, -3.0, 13)).round(6).tolist())
+"""From 10 down to .001: from hardly any noise to one of a thousand errors."""
+DRAWING = {"rand": "mvote", "fplrand": "fpl"}
+"""Rules that draw, and those that average over what they draw from."""
 N_BETWEEN = 3
 """Rates tried between the best of the grid and each of its neighbours, geometric in 1 - beta."""
 N_FOLDS = 5
@@ -34,18 +38,17 @@ def held_out_beta(
     slots: Slots,
     X: ExpertPredictions,
     tie: Tie,
+    recipe: Recipe | None = None,
     *,
-    rule: str = "mvote",
     loss: str | AdditiveLoss = "hamming",
     loss_scale: str = "per_substructure",
-    delta: float = 0.05,
-    union_bound: bool = False,
 ) -> float:
-    """Beta with the least held-out error on a grid that is refined around its best; of equal ones the largest.
+    """Rate with the least held-out error on a grid: beta, or epsilon for rules that follow perturbed leaders.
 
-    Every fifth record makes a fold. Other records are learnt from in their order; the error on the fold is the summed
-    edit distance of the voted answers to the nearest reference. With a loss of the user's it is the loss of the labels
-    voted for, summed over slots, and for rule "rand" the expected loss. Deterministic.
+    Beta's grid is refined around its best; of equal rates that is taken which is closest to the plain vote. Every fifth
+    record makes a fold. Other records are learnt from in their order; the error on the fold is the summed edit distance
+    of the voted answers to the nearest reference. With a loss of the user's it is the loss of the labels voted for,
+    summed over slots, and for rules "rand" and "fplrand" the expected loss. Deterministic.
 
     Parameters
     ----------
@@ -53,7 +56,9 @@ def held_out_beta(
         Records with gold, at least two.
     X : ExpertPredictions
         The same records.
-    tie, rule, loss, loss_scale, delta, union_bound
+    tie : str or callable
+    recipe : Recipe, optional
+    loss, loss_scale
         As in `structens.ensembles.path_experts.PathExpertEnsemble`.
 
     Examples
@@ -63,20 +68,22 @@ def held_out_beta(
     >>> held_out_beta(align(X), X, "expert") < 1
     True
     """
+    recipe = recipe or Recipe()
     n_records = max(int(np.searchsorted(slots.offsets, MOST_SLOTS, side="right")) - 1, 2)
     if n_records < len(slots):
         slots, X = slots[:n_records], X[:n_records]
     n_folds = min(N_FOLDS, len(slots))
-    edits = rule != "rand" and isinstance(get(loss), Hamming)
+    draws = recipe.rule in DRAWING
+    edits = not draws and isinstance(get(loss), Hamming)
+    averaging = replace(recipe, rule=DRAWING.get(recipe.rule, recipe.rule))
     folds = [_Fold(slots, X, k, n_folds, tie, loss, loss_scale, edits) for k in range(n_folds)]
-    # 8 rounds are enough to compare rates where tying by label averages over a grid
-    options = {"delta": delta, "union_bound": union_bound, "n_most": 8}
-    averaging = "mvote" if rule == "rand" else rule
 
-    def best(betas: Sequence[float]) -> int:
-        error = [sum(fold.error(beta, averaging, options, rule == "rand") for fold in folds) for beta in betas]
-        return len(betas) - 1 - int(np.argmin(error[::-1]))
+    def best(rates: Sequence[float]) -> int:
+        error = [sum(fold.error(rate, averaging, draws) for fold in folds) for rate in rates]
+        return len(rates) - 1 - int(np.argmin(error[::-1]))
 
+    if recipe.follows_leaders:
+        return float(EPSILON_GRID[best(EPSILON_GRID)])
     coarse = best(BETA_GRID)
     fine = _between(BETA_GRID, coarse)
     return fine[best(fine)]
@@ -110,16 +117,18 @@ class _Fold:
         fold = np.arange(len(slots)) % n_folds
         learn, self.test = slots[fold != k], slots[fold == k]
         tying = Tying.learn(learn, tie)
-        self.rounds = rounds_of(learn, tying, loss, loss_scale)
+        self.rounds, self.awake = rounds_of(learn, tying, loss, loss_scale), learn.awake
+        self.ids = noise_ids(tying, slots.names)
         self.parameter, _ = parameters_of(self.test, tying)
         self.loss = None if edits else rounds_of(self.test, Tying.learn(self.test, "expert"), loss).loss
         inside = X[np.flatnonzero(fold == k)] if edits else X[:0]
         rows, cuts = inside.references.to_list(), inside.reference_offsets.tolist()
         self.references = [rows[a:b] for a, b in pairwise(cuts)]
 
-    def error(self, beta: float, rule: str, options: dict[str, Any], draws: bool) -> float:
-        made = convert(self.rounds, eta_of(beta), rule, **options)
-        weights = transition_weights(made, self.parameter, eta_of(beta))
+    def error(self, rate: float, recipe: Recipe, draws: bool) -> float:
+        # 8 rounds are enough to compare rates where tying by label averages over a grid
+        played = recipe.play(self.rounds, self.awake, rate, ids=self.ids, n_most=8)
+        weights = transition_weights(played.converted, self.parameter, played.reading_rate)
         if self.loss is None:
             return self._edits(vote(self.test.labels, weights).label)
         if draws:

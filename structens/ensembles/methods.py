@@ -22,10 +22,14 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "rand": ("H_Rand", lambda **options: PathExpertEnsemble(rule="rand", **options)),
     "mvote": ("H_MVote", lambda **options: PathExpertEnsemble(rule="mvote", **options)),
     "cv": ("H_CV", lambda **options: PathExpertEnsemble(rule="cv", **options)),
+    "last": ("last weights", lambda **options: PathExpertEnsemble(rule="last", **options)),
+    "fpl": ("H_FPL", lambda **options: PathExpertEnsemble(rule="fpl", **options)),
+    "fpl-cv": ("H_FPL-CV", lambda **options: PathExpertEnsemble(rule="fplcv", **options)),
+    "fpl-rand": ("H_FPLRand", lambda **options: PathExpertEnsemble(rule="fplrand", **options)),
 }
 """Name on the command line -> (name in tables, maker)."""
 
-LEARNING = ("best", "rand", "mvote", "cv")
+LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand")
 """Methods that need gold."""
 
 
@@ -34,7 +38,7 @@ def make_ensemble(method: str, **options: Any) -> Ensemble:
 
     Parameters
     ----------
-    method : {"best", "vote", "rover", "rand", "mvote", "cv"}
+    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand"}
     **options
         Parameters of `BestExpert`, `MajorityVote` or `PathExpertEnsemble`. Those that the method does not have are
         left out, so that one set of options serves several methods.

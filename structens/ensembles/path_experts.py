@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import ExpertPredictions, ParameterError, Slots
+from structens.ensembles.decoding import Decode
 from structens.ensembles.held_out import held_out_beta
 from structens.ensembles.online import OnlineEnsemble
 from structens.ensembles.recipe import Recipe, noise_ids
+from structens.ensembles.restriction import Restriction
 from structens.ensembles.run_bounds import run_bounds
 from structens.losses import AdditiveLoss, slot_losses
 from structens.online.converted import (
@@ -123,19 +125,6 @@ class PathExpertEnsemble(OnlineEnsemble):
 
     needs_gold = True
 
-    beta_: float | None
-    epsilon_: float | None
-    reading_rate_: float
-    bounds_: dict[str, float]
-    state_: dict[str, NDArray[np.float64]]
-    contexts_: NDArray[Any] | list[str]
-    weights_: NDArray[np.float64]
-    snapshots_: NDArray[np.float64]
-    round_losses_: NDArray[np.float64]
-    suffix_start_: int
-    regret_: float
-    regret_bound_: float | None
-
     def __init__(
         self,
         rule: str = "mvote",
@@ -149,6 +138,11 @@ class PathExpertEnsemble(OnlineEnsemble):
         align: str = "auto",
         decode: Decode = "marginal",
         restriction: Restriction | None = None,
+        learner: str = "hedge",
+        absent: str = "sleep",
+        share: float = 0.01,
+        epsilon: str | float = "held-out",
+        noise: str = "exp_add",
     ) -> None:
         self.rule = rule
         self.tie = tie
@@ -161,6 +155,11 @@ class PathExpertEnsemble(OnlineEnsemble):
         self.align = align
         self.decode = decode
         self.restriction = restriction
+        self.learner = learner
+        self.absent = absent
+        self.share = share
+        self.epsilon = epsilon
+        self.noise = noise
 
     @property
     def _recipe(self) -> Recipe:
@@ -185,8 +184,8 @@ class PathExpertEnsemble(OnlineEnsemble):
             self.epsilon_ = self._chosen_epsilon(slots, X, rounds, recipe)
         elif recipe.takes_rate:
             self.beta_ = self._chosen_beta(slots, X, rounds, recipe)
-        self._remember(slots, rounds)
         self._adopt(slots, tying, rounds)
+        self._remember(slots)
 
     def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
         """Play these rounds and keep what prediction needs."""
@@ -234,6 +233,8 @@ class PathExpertEnsemble(OnlineEnsemble):
         return Converted(self.weights_, self.snapshots_, np.zeros(0, np.int64), self.round_losses_, self.suffix_start_)
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
+        if self._at_the_time is not None:
+            return self._at_the_time
         parameter, _ = parameters_of(slots, self._tying)
         if self.rule not in ("rand", "fplrand"):
             return transition_weights(self._converted, parameter, self.reading_rate_)

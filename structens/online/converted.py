@@ -27,7 +27,7 @@ from structens.online.slot_conversion import (
 )
 from structens.online.tying import Tying
 
-RULES = ("mvote", "cv", "rand")
+RULES = ("mvote", "cv", "rand", "last")
 
 
 class Converted(NamedTuple):
@@ -43,7 +43,7 @@ class Converted(NamedTuple):
         The rounds kept.
     round_losses : ndarray of float64, shape (T,)
     start : int
-        First round of the suffix (mvote, rand), or the round chosen (cv).
+        First round of the suffix (mvote, rand), or the round chosen (cv); T for "last".
     """
 
     weights: NDArray[np.float64]
@@ -69,7 +69,8 @@ def convert(
     rounds : Rounds
         At least one round.
     eta : float
-    rule : {"mvote", "cv", "rand"}
+    rule : {"mvote", "cv", "rand", "last"}
+        "last" takes the distribution after the last round.
     delta, union_bound
         See `structens.online.gamma`.
     n_most : int
@@ -85,8 +86,8 @@ def convert(
     [[0.5833, 0.4167], [0.5833, 0.4167]]
     """
     round_losses = play(rounds, eta)
-    if rule == "cv":
-        start = slot_cv_round(rounds, eta, delta)
+    if rule in ("cv", "last"):
+        start = slot_cv_round(rounds, eta, delta) if rule == "cv" else rounds.n_rounds
         stop = start + 1
     else:
         start = suffix_start(round_losses, delta, union_bound=union_bound, largest=rounds.largest)
@@ -100,7 +101,7 @@ def convert(
         snapshots = with_fallback(cumulative_at(rounds, kept), count, eta, rounds.by_slot)
     if not rounds.by_slot:
         return Converted(np.zeros((0, p)), snapshots, kept, round_losses, start)
-    if rule == "cv":
+    if rule in ("cv", "last"):
         weights = softmin(cumulative_at(rounds, np.array([start]))[0].reshape(-1, p), eta)
     else:
         weights = average_weights(rounds, eta, start)

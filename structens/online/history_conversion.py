@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -110,7 +112,7 @@ def chosen_round(history: History, delta: float = 0.05, *, largest: float = 1.0)
     return int((later_losses(history) + penalty).argmin()) if len(penalty) else 0
 
 
-def with_mean_row(weights: NDArray[np.float64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+def with_mean_row(weights: NDArray[np.float64], count: NDArray[Any]) -> NDArray[np.float64]:
     """One more row for contexts that are new: the mean over the slots of learning; uniform where there are none.
 
     Examples

@@ -1,0 +1,225 @@
+"""OnlineEnsemble: learning record by record, from gold as it arrives.
+
+`partial_fit` gives what `fit` would have given on all records so far. With rule "last" it costs no more than the new
+records; the other rules choose among all rounds anew, which takes time linear in them. `combine_online` is the protocol
+of on-line learning: each record is answered by what was learnt from the records before it, then learnt from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.align import needs_alignment
+from structens.core import Alphabet, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
+from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.recipe import Recipe
+from structens.losses import AdditiveLoss
+from structens.online.context_learner import ContextLearner
+from structens.online.history import History, mean_losses
+from structens.online.history_conversion import context_learner, with_mean_row
+from structens.online.rates import eta_of
+from structens.online.rounds import Rounds, rounds_of
+from structens.online.tying import Tie, Tying
+from structens.online.visits import visits_of
+
+
+class OnlineEnsemble(Ensemble):
+    """Base of the ensembles that learn round by round; see `structens.ensembles.path_experts.PathExpertEnsemble`."""
+
+    tie: Tie
+    loss: str | AdditiveLoss
+    loss_scale: str
+    beta: str | float
+    epsilon: str | float
+
+    beta_: float | None
+    epsilon_: float | None
+    reading_rate_: float
+    contexts_: NDArray[Any] | list[str]
+    weights_: NDArray[np.float64]
+    snapshots_: NDArray[np.float64]
+    round_losses_: NDArray[np.float64]
+    suffix_start_: int
+    regret_: float
+    regret_bound_: float | None
+    bounds_: dict[str, float]
+    state_: dict[str, NDArray[np.float64]]
+
+    _seen: Slots | None = None  # slots of all records so far
+    _at_the_time: NDArray[np.float64] | None = None  # weights of slots as they were when their record came
+
+    @property
+    def _recipe(self) -> Recipe:
+        raise NotImplementedError
+
+    def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
+        raise NotImplementedError
+
+    def _remember(self, slots: Slots) -> None:
+        self._seen = None if self.state_ else slots
+
+    def partial_fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
+        """Learn from more records, in their order.
+
+        Needs a rate that is given, or a learner without one. Records without gold are left out. Whether answers are
+        aligned (`align="auto"`) is decided by the first records, and again if later ones cannot do without.
+
+        Parameters
+        ----------
+        X : ExpertPredictions, or what `ExpertPredictions.of` takes
+        y : sequence of answers, optional
+            Gold, in place of the records' own.
+
+        Raises
+        ------
+        ParameterError
+            If the rate is to be chosen on held-out data or by the number of rounds.
+        NotFittedError
+            If the model comes from a file and its rule is not "last": files hold no rounds.
+        """
+        X = ExpertPredictions.of(X)
+        X = X if y is None else X.with_gold(y)
+        X = self._open(X)
+        X = X if X.has_gold.all() else X[X.has_gold]
+        if len(X) == 0:
+            return self
+        if self._keeps_state:
+            self._advance(self._slots(X))
+            return self
+        slots = self._slots(X)
+        if self._seen is not None:
+            slots = _after(self._seen, slots)
+        elif len(self.round_losses_):
+            raise NotFittedError("this model holds no rounds to add to; make one that can go on with rule 'last'")
+        self._seen = slots
+        tying = Tying.learn(slots, self.tie)
+        self._adopt(slots, tying, rounds_of(slots, tying, self.loss, self.loss_scale))
+        return self
+
+    def combine_online(self, X: Any) -> Combined:
+        """Answer every record by what was learnt from the gold of those before it, then learn from its own gold.
+
+        A context that occurs for the first time begins with equal weights. What comes out does not depend on how the
+        records are cut into batches.
+
+        Parameters
+        ----------
+        X : ExpertPredictions, or what `ExpertPredictions.of` takes
+
+        Raises
+        ------
+        ParameterError
+            If the rule is not "last", the tie is "label", or the rate is not given.
+
+        Examples
+        --------
+        >>> from structens.ensembles import PathExpertEnsemble
+        >>> X = ExpertPredictions.of({"a": ["x"] * 4, "b": ["y"] * 4, "c": ["y"] * 4}, gold=["x"] * 4)
+        >>> PathExpertEnsemble(rule="last", learner="adahedge").combine_online(X).answers
+        ['y', 'x', 'x', 'x']
+        """
+        if self._recipe.rule != "last" or self.tie == "label":
+            rule = "records are answered as they come with rule 'last' and any tie but 'label'"
+            raise ParameterError(f"{rule}; got rule {self._recipe.rule!r} and tie {self.tie!r}")
+        X = self._open(ExpertPredictions.of(X))
+        slots = self._slots(X)
+        history, visit = self._advance(slots)
+        self._at_the_time = history.before[visit]
+        try:
+            return self._decided(slots, X, 0)
+        finally:
+            self._at_the_time = None
+
+    @property
+    def _keeps_state(self) -> bool:
+        return self._recipe.rule == "last" and self.tie != "label"
+
+    def _open(self, X: ExpertPredictions) -> ExpertPredictions:
+        """Check the options, and begin with nothing learnt where nothing is."""
+        recipe = self._recipe
+        recipe.check(self.tie)
+        if not hasattr(self, "names_"):
+            if len(X) == 0:
+                raise DataError("there are no records to learn from")
+            rate = self.epsilon if recipe.follows_leaders else self.beta
+            if recipe.takes_rate and isinstance(rate, str):
+                name = "epsilon" if recipe.follows_leaders else "beta"
+                way_out = f"give {name} a number, or take learner 'adahedge', which needs none"
+                raise ParameterError(f"{name}={rate!r} needs all records at once; {way_out}")
+            self.names_ = X.names
+            self.aligned_ = self.align == "always"
+            self.beta_ = float(rate) if recipe.takes_rate and not recipe.follows_leaders else None
+            self.epsilon_ = float(rate) if recipe.follows_leaders else None
+            self.contexts_, self.state_ = [], {}
+            self.round_losses_ = np.zeros(0)
+            self.bounds_ = {}
+        X = X.reindex(self.names_)
+        if self.align == "auto" and not self.aligned_:
+            self.aligned_ = needs_alignment(X)
+        return X
+
+    def _advance(self, slots: Slots) -> tuple[History, NDArray[np.int64]]:
+        """Play these records from the present state on; returns the history, and the visit of each slot."""
+        recipe, p = self._recipe, slots.n_experts
+        learner = context_learner(recipe.learner, p, eta_of(self.beta_ or 1.0), recipe.share)
+        if self.state_:
+            learner.restore(self.state_)
+        elif len(self.round_losses_):
+            raise NotFittedError("this model holds no state to go on from; make one with rule 'last'")
+        tying = self._widened(slots, learner)
+        rounds = rounds_of(slots, tying, self.loss, self.loss_scale)
+        known = slots.has_gold[slots.record][:, None]
+        awake = np.broadcast_to(known, slots.labels.shape) if recipe.absent == "neutral" else slots.awake & known
+        history = learner.play(visits_of(rounds, np.ascontiguousarray(awake)))
+        self.contexts_, self.state_, self.reading_rate_ = tying.keys, learner.state, 1.0
+        self.weights_ = with_mean_row(learner.weights(), learner.state["n_visits"])
+        self.snapshots_ = np.zeros((0, rounds.n_parameters + p))
+        self.round_losses_ = np.append(self.round_losses_, mean_losses(history)[slots.has_gold])
+        self.suffix_start_ = len(self.round_losses_)
+        self.regret_, bound = learner.regret(), learner.regret_bound()
+        self.regret_bound_ = bound if math.isfinite(bound) else None
+        self.bounds_ = _summary(self)
+        key = slots.record * max(tying.n_contexts, 1) + rounds.parameter[:, 0] // p
+        return history, np.unique(key, return_inverse=True)[1].ravel()
+
+    def _widened(self, slots: Slots, learner: ContextLearner) -> Tying:
+        """Contexts so far and those of these slots; the learner's rows are moved along."""
+        here = Tying.learn(slots, self.tie)
+        old = np.asarray(self.contexts_)
+        keys = np.union1d(old, here.keys) if len(old) else np.asarray(here.keys)
+        learner.grow(np.searchsorted(keys, old) if len(old) else np.zeros(0, np.int64), len(keys))
+        return Tying(self.tie, keys, slots.n_experts)
+
+
+def _summary(ensemble: OnlineEnsemble) -> dict[str, float]:
+    losses = ensemble.round_losses_
+    out = {"rounds T": float(len(losses)), "mean loss of the learner": float(losses.mean()) if len(losses) else 0.0}
+    out["regret"] = ensemble.regret_
+    if ensemble.regret_bound_ is not None:
+        out["bound on regret"] = ensemble.regret_bound_
+    return out
+
+
+def _after(first: Slots, then: Slots) -> Slots:
+    """Slots of both, in the codes of the first's alphabet, widened."""
+    alphabet = Alphabet(tuple(dict.fromkeys((*first.alphabet.labels, *then.alphabet.labels))))
+    table = then.alphabet.codes_in(alphabet)
+
+    def recoded(codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(codes >= 0, table[np.maximum(codes, 0)], codes) if len(table) else codes
+
+    return replace(
+        first,
+        labels=np.concatenate([first.labels, recoded(then.labels)]),
+        offsets=np.concatenate([first.offsets, then.offsets[1:] + first.offsets[-1]]),
+        source=np.concatenate([first.source, then.source]),
+        alphabet=alphabet,
+        gold=np.concatenate([first.gold, recoded(then.gold)]),
+        unplaced=np.concatenate([first.unplaced, then.unplaced]),
+    )
