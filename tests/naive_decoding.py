@@ -79,7 +79,7 @@ def accepted(text, transitions, final, start=0):
 def bio_violations(text):
     """Places where I-X follows neither B-X nor I-X."""
     count = 0
-    for before, label in zip(("O", *text[:-1]), text, strict=True):
+    for before, label in zip(("O", *text)[: len(text)], text, strict=True):
         if label.startswith("I"):
             count += before[:1] not in ("B", "I") or before[1:] != label[1:]
     return count
