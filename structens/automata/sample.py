@@ -56,10 +56,11 @@ class PathSampler:
         semiring: Semiring = Semiring.LOG,
     ) -> None:
         self.automaton = automaton
-        probability, self._stop = push_to_probabilities(automaton, weight, final_weight, semiring, "sample")
-        self._cumulative = np.empty(automaton.n_transitions)
-        self._guide = np.empty(automaton.n_transitions, dtype=np.int32)
-        _tabulate(automaton.offsets, probability, self._cumulative, self._guide)
+        probability, stop = push_to_probabilities(automaton, weight, final_weight, semiring, "sample")
+        # A row for each transition: running sum; target and guide as int32. What a step needs lies side by side.
+        self._sums = np.empty((automaton.n_transitions, 2))
+        self._codes = self._sums.view(np.int32).reshape(-1, 4)
+        _tabulate(automaton.offsets, automaton.target, probability, stop, self._sums, self._codes)
         self._longest = max(1, longest_path(automaton))
 
     def draw(self, n: int, seed: int | np.random.Generator) -> Ragged:
@@ -87,7 +88,7 @@ class PathSampler:
         if not isinstance(seed, (int, np.integer, np.random.Generator)) or isinstance(seed, bool):
             raise ParameterError(f"seed must be an int or a numpy Generator; got {seed!r}")
         generator = np.random.default_rng(seed)
-        offsets, target, start = self.automaton.offsets, self.automaton.target, self.automaton.start
+        offsets, start = self.automaton.offsets, self.automaton.start
         chunk = max(1, _CELLS // self._longest)
         drawn: list[NDArray[np.int64]] = []
         lengths = np.zeros(n, dtype=np.int64)
@@ -96,7 +97,7 @@ class PathSampler:
             # Row i is for path i, so that a path depends neither on the chunk nor on the other paths.
             uniform = generator.random((len(length), self._longest))
             table = np.empty(uniform.shape, dtype=np.int64)
-            _walk(offsets, target, self._cumulative, self._guide, self._stop, start, uniform, table, length)
+            _walk(offsets, self._sums, self._codes, start, uniform, table, length)
             packed = np.empty(int(length.sum()), dtype=np.int64)
             _pack(table, length, packed)
             drawn.append(packed)
@@ -131,55 +132,58 @@ _ABREAST = 64
 
 
 @njit(cache=True)
-def _tabulate(offsets, probability, cumulative, guide):  # type: ignore[no-untyped-def]
-    """Running sums at each state; guide[k] is how many transitions lie wholly below k equal parts of the mass."""
+def _tabulate(offsets, target, probability, stop, sums, codes):  # type: ignore[no-untyped-def]
+    """Running sums at each state, ended by 1 where no path stops; guide[k]: how many surely lie below k / degree."""
     for q in range(len(offsets) - 1):
         begin, end = offsets[q], offsets[q + 1]
         mass = 0.0
         for e in range(begin, end):
             mass += probability[e]
-            cumulative[e] = mass
-        part, e = mass / max(1, end - begin), begin
-        for k in range(end - begin):
-            while e < end - 1 and cumulative[e] <= k * part:
+            sums[e, 0], codes[e, 2] = mass, target[e]
+        whole, degree = mass + stop[q], end - begin
+        scale = 1.0 / whole if whole > 0.0 else 0.0
+        for e in range(begin, end):
+            # The last one with mass and those after it: no random number may fall beyond, none on one without mass.
+            reaches = sums[e, 0] == mass and stop[q] == 0.0
+            sums[e, 0] = 1.0 if reaches else min(sums[e, 0] * scale, 1.0)
+        e = begin
+        for k in range(degree):
+            while e < end and sums[e, 0] * degree < k * _SURELY:
                 e += 1
-            guide[begin + k] = e - begin
+            codes[begin + k, 3] = e - begin
+
+
+_SURELY = 1.0 - 1e-14
 
 
 @njit(cache=True)
-def _walk(offsets, target, cumulative, guide, stop, start, uniform, table, length):  # type: ignore[no-untyped-def]
-    state = np.empty(_ABREAST, dtype=np.int64)
+def _walk(offsets, sums, codes, start, uniform, table, length):  # type: ignore[no-untyped-def]
+    state, walk = np.empty(_ABREAST, dtype=np.int64), np.empty(_ABREAST, dtype=np.int64)
+    guess, end = np.empty(_ABREAST, dtype=np.int64), np.empty(_ABREAST, dtype=np.int64)
     for first in range(0, len(length), _ABREAST):
-        n = min(_ABREAST, len(length) - first)
+        n, k = min(_ABREAST, len(length) - first), 0
         for i in range(n):
-            state[i] = start
-        k, walking = 0, n
-        while walking > 0:
-            walking = 0
+            state[i], walk[i] = start, first + i
+        while n > 0:
+            # Three loops, of which two have no branch, so that the loads of many walks are under way together.
             for i in range(n):
-                q = state[i]
-                if q < 0:
-                    continue
-                begin, end = offsets[q], offsets[q + 1]
-                e = np.int64(-1)
-                if begin < end:
-                    mass = cumulative[end - 1]
-                    x = uniform[first + i, k] * (mass + stop[q])
-                    if x < mass or stop[q] == 0.0:
-                        # First transition with cumulative > x, so that one of probability 0 is never taken; where
-                        # rounding has made x equal to the whole mass, the first that reaches it.
-                        x = min(x, np.nextafter(mass, 0.0))
-                        e = begin + guide[begin + min(np.int64(x * (end - begin) / mass), end - begin - 1)]
-                        while e > begin and cumulative[e - 1] > x:
-                            e -= 1
-                        while cumulative[e] <= x:
-                            e += 1
-                if e < 0:
-                    state[i], length[first + i] = -1, k
+                begin, end[i] = offsets[state[i]], offsets[state[i] + 1]
+                guess[i] = begin + np.int64(uniform[walk[i], k] * (end[i] - begin))
+            for i in range(n):
+                if guess[i] < end[i]:
+                    guess[i] = offsets[state[i]] + codes[guess[i], 3]
+            going = 0
+            for i in range(n):
+                e, x = guess[i], uniform[walk[i], k]
+                while e < end[i] and sums[e, 0] <= x:
+                    e += 1
+                if e == end[i]:
+                    length[walk[i]] = k
                 else:
-                    table[first + i, k] = e
-                    state[i] = target[e]
-                    walking += 1
+                    table[walk[i], k] = e
+                    state[going], walk[going] = codes[e, 2], walk[i]
+                    going += 1
+            n = going
             k += 1
 
 
