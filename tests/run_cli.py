@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
 from structens.cli import scoring
@@ -105,13 +107,38 @@ def run_process(*args, stdin=b"", command=COMMAND, **options):
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def write(folder, **files):
-    """Write files given as name=text, where __ stands for a point."""
-    for name, text in files.items():
-        path = folder / name.replace("__", ".")
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-
-
 def lines(*records):
     """Records as JSON Lines."""
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+GREEK = ("alpha", "beta", "gamma", "delta")
+
+
+def records(n=40, *, kind="tokens", seed=0, gold=True, uneven=True):
+    """Records of four experts of falling quality; texts, or lists of tokens."""
+    chance = random.Random(seed)
+    letters = "abcdefgh "
+    out = []
+    for k in range(n):
+        right = [chance.choice(letters) for _ in range(chance.randrange(1, 9))]
+        experts = {}
+        for j, name in enumerate(GREEK):
+            said = [chance.choice(letters) if chance.random() < 0.1 * (j + 1) else unit for unit in right]
+            if uneven and chance.random() < 0.2:
+                said.insert(chance.randrange(len(said) + 1), "z")
+            experts[name] = said
+        record = {"id": f"r{k}", "experts": experts, "part": "xy"[k % 2], "note": {"n": [k, None]}}
+        if gold:
+            record["gold"] = right
+        if kind == "texts":
+            record["experts"] = {name: "".join(said) for name, said in experts.items()}
+            record |= {"gold": "".join(right)} if gold else {}
+        out.append(record)
+    return out
+
+
+def put(name="e.jsonl", made=None, **options):
+    """Write records to a file; returns its name."""
+    Path(name).write_text(lines(*(made or records(**options))), encoding="utf-8")
+    return name

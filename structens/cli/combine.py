@@ -39,10 +39,15 @@ def combine(
     alpha: o.Alpha = 0.5,
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
+    decode: o.Decode = None,
+    constraint: o.Constraint = None,
     keep: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Key of the input to pass through to the output; may be repeated."),
     ] = None,
+    nbest: Annotated[
+        int, typer.Option(min=0, help="Also list the N most probable answers with their probabilities, as `nbest`.")
+    ] = 0,
     table: Annotated[
         bool,
         typer.Option(
@@ -68,6 +73,7 @@ def combine(
         if model is not None:
             refuse_with_model(method, table)
             ensemble, header = reading_of(model)
+            redecoded(ensemble, decode, o.restriction_of(constraint))
             batches = streamed(file, ensemble, {**reading, **header["reading"]}, keep or [], quiet)
         else:
             chosen = {
@@ -80,6 +86,8 @@ def combine(
                 "alpha": alpha,
                 "null_confidence": null_confidence,
                 "ties": ties,
+                "decode": decode,
+                "restriction": o.restriction_of(constraint),
                 "seed": seed,
             }
             X = records_of(file, experts, keep or [], reading)
@@ -87,7 +95,7 @@ def combine(
             if table:
                 show_table(X, chosen, seed, quiet)
             batches = pieces(X)
-        write_predictions(output, rendered(batches, ensemble, tally, bool(keep)))
+        write_predictions(output, rendered(batches, ensemble, tally, bool(keep), nbest))
         tally.describe(ensemble)
     summarise(tally, json=json, quiet=quiet)
 
@@ -101,6 +109,14 @@ def refuse_with_model(method: str | None, table: bool) -> None:
             raise ParameterError(f"{name} does not go with --model: the model was fitted with its own method")
 
 
+def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:
+    """Give a model another decoder or restriction: learning depends on neither."""
+    known = ensemble.get_params(deep=False)
+    for name, value in (("decode", decode), ("restriction", restriction)):
+        if value is not None and name in known:
+            ensemble.set_params(**{name: value})
+
+
 def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions]:
     """Batches of a collection, so that slots are made for some records at a time."""
     for start in range(0, len(X), size):
@@ -108,7 +124,7 @@ def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions
 
 
 def rendered(
-    batches: Iterator[ExpertPredictions], ensemble: Ensemble, tally: Tally, with_fields: bool
+    batches: Iterator[ExpertPredictions], ensemble: Ensemble, tally: Tally, with_fields: bool, nbest: int = 0
 ) -> Iterator[bytes]:
     """JSON Lines of each batch, combined."""
     import numpy as np
@@ -116,11 +132,14 @@ def rendered(
     from structens.io import printed_units, render_batch
 
     for X in batches:
-        done = ensemble.combine(X)
+        done = ensemble.combine(X, n_best=nbest)
         prediction, alphabet = done.prediction, done.X.alphabet
         confidence, support = done.confidence, done.support
-        surface = getattr(done.X, "surface", None)
+        surface, listed = getattr(done.X, "surface", None), done.n_best
+        texts = listed.texts if listed is not None else None
         if surface is not None:
+            if listed is not None:
+                texts, _ = printed_units(surface, alphabet, listed.texts, listed.source)
             prediction, owner = printed_units(surface, alphabet, prediction, done.source)
             alphabet, confidence, support = surface.alphabet, confidence[owner], support[owner]
         tally.count(done)
@@ -134,6 +153,7 @@ def rendered(
             done.X.names,
             fields=done.X.fields if with_fields else None,
             present=np.logical_or.reduce(done.X.present, axis=1),
+            n_best=None if listed is None or texts is None else (texts, listed.probability, listed.offsets),
         )
 
 

@@ -13,6 +13,14 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def tell(text: str) -> None:
+    """Data on standard output, as UTF-8."""
+    from structens.io import atomic_output
+
+    with atomic_output("-") as out:
+        out.write(text.encode("utf-8", "backslashreplace"))
+
+
 def is_terminal(quiet: bool = False) -> bool:
     """True where progress may be drawn."""
     return not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

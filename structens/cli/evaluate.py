@@ -68,6 +68,7 @@ def evaluate(
     """
     import sys
 
+    from structens.cli.console import say, tell
     from structens.cli.job import Tally, warned
     from structens.cli.scoring import compared, evaluation_of, listed, read_scored
     from structens.core import ParameterError
@@ -89,15 +90,13 @@ def evaluate(
         }
         evaluation = evaluation_of(X, o.names_of(methods), scored, is_experts, quiet)
     if not quiet:
-        from structens.cli.console import say
-
         for note in tally.notes:
             say(f"note: {note}")
     if per_record:
-        sys.stdout.write(listed(X, evaluation, alignment))
+        tell(listed(X, evaluation, alignment))
         return
     form = "json" if json else format
     if compare is not None:
-        sys.stdout.write(compared(X, evaluation, compare, form, n_resamples, seed))
+        tell(compared(X, evaluation, compare, form, n_resamples, seed))
         return
-    sys.stdout.write(render(evaluation, form, color=wants_color(sys.stdout), definitions=definitions))
+    tell(render(evaluation, form, color=wants_color(sys.stdout), definitions=definitions))

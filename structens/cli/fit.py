@@ -27,6 +27,8 @@ def fit(
     alpha: o.Alpha = 0.5,
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
+    decode: o.Decode = None,
+    constraint: o.Constraint = None,
     seed: o.Seed = 0,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -53,6 +55,8 @@ def fit(
         "alpha": alpha,
         "null_confidence": null_confidence,
         "ties": ties,
+        "decode": decode,
+        "restriction": o.restriction_of(constraint),
         "seed": seed,
     }
     tally = Tally(output=output)

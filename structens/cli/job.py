@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from structens.cli.console import progress, say
+from structens.cli.console import progress, say, tell
 from structens.cli.options import chosen_experts
 from structens.core import DataError, ExpertPredictions
 from structens.ensembles import (
@@ -58,13 +57,19 @@ class Tally:
         for name, missing in zip(X.names, (~X.present).sum(axis=0).tolist(), strict=True):
             if missing:
                 self.absent[name] = self.absent.get(name, 0) + missing
-        self.notes.extend(note for note in done.notes if note not in self.notes)
+        for note in done.notes:
+            add_note(self.notes, note)
 
     def describe(self, ensemble: Ensemble) -> None:
         """Note the method and what it settled on."""
         self.method = self.method or method_of(ensemble)
         if isinstance(ensemble, PathExpertEnsemble):
-            self.details = {"tie": str(ensemble.tie), "beta": float(f"{ensemble.beta_:.4g}")}
+            self.details = {"tie": str(ensemble.tie)}
+            for name, rate in (("beta", ensemble.beta_), ("epsilon", ensemble.epsilon_)):
+                if rate is not None:
+                    self.details[name] = float(f"{rate:.4g}")
+            if ensemble.learner != "hedge":
+                self.details["learner"] = ensemble.learner
         elif hasattr(ensemble, "best_"):
             self.details = {"expert": ensemble.best_}
 
@@ -94,10 +99,29 @@ class Tally:
         }
 
 
+def add_note(notes: list[str], note: str) -> None:
+    """Add a batch's note; a number at its beginning is added to that of the same note of an earlier batch.
+
+    Examples
+    --------
+    >>> notes = ["3 answers are short"]
+    >>> add_note(notes, "4 answers are short"), add_note(notes, "odd"), add_note(notes, "odd"), notes
+    (None, None, None, ['7 answers are short', 'odd'])
+    """
+    count, _, what = note.partition(" ")
+    for i, old in enumerate(notes):
+        before, _, same = old.partition(" ")
+        if count.isdecimal() and before.isdecimal() and same == what:
+            notes[i] = f"{int(before) + int(count)} {what}"
+            return
+    if note not in notes:
+        notes.append(note)
+
+
 def method_of(ensemble: Ensemble) -> str:
     """Name on the command line of an ensemble's method."""
     if isinstance(ensemble, PathExpertEnsemble):
-        return ensemble.rule
+        return {"fplcv": "fpl-cv", "fplrand": "fpl-rand"}.get(ensemble.rule, ensemble.rule)
     if hasattr(ensemble, "best_"):
         return "best"
     return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
@@ -196,8 +220,11 @@ def warned(tally: Tally) -> Iterator[None]:
 def summarise(tally: Tally, *, json: bool, quiet: bool) -> None:
     """Say what was done: a line on standard error, or JSON (on standard output where that is free)."""
     if json:
-        stream = sys.stderr if tally.output == "-" else sys.stdout
-        print(json_format.dumps(tally.to_dict(), ensure_ascii=False, allow_nan=False), file=stream)
+        text = json_format.dumps(tally.to_dict(), ensure_ascii=False, allow_nan=False)
+        if tally.output == "-":
+            say(text)
+        else:
+            tell(text + "\n")
         return
     if quiet:
         return

@@ -74,7 +74,6 @@ def main() -> None:
     except OSError as error:  # files are looked after where they are opened: this is standard output
         if os.environ.get("STRUCTENS_DEBUG"):
             raise
-        _drop_output()
         _leave(f"standard output cannot be written: {(error.strerror or str(error)).lower()}", 1)
     except ValueError as error:
         from structens.core.errors import ParameterError, StructensError  # numpy comes with it, which --help can spare
@@ -89,7 +88,7 @@ _INTERRUPTED = "interrupted; no output file was changed"
 
 def _run() -> None:
     try:
-        app()
+        app(prog_name="structens")
     except SystemExit:
         sys.stdout.flush()  # here a full disk can still be reported
         raise
@@ -110,4 +109,8 @@ def _drop_output() -> None:
 
 def _leave(message: str, status: int) -> NoReturn:
     print(f"structens: {message}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
     sys.exit(status)

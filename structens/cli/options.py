@@ -90,6 +90,18 @@ Ties = Annotated[
         help="Ties go to the first expert in order (order) or are drawn by lot (random).",
     ),
 ]
+Decode = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        callback=one_of("marginal", "viterbi", "string", "mbr"),
+        help="Answer by most votes in each slot (marginal, the default), heaviest experts (viterbi), most probable "
+        "string (string), or least expected edit distance (mbr).",
+    ),
+]
+Constraint = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Admissible answers: bio or bioes (valid chunk tags), or a JSON file of n-grams or a grammar."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the run's summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
@@ -107,6 +119,28 @@ def beta_of(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+def restriction_of(text: str | None) -> Any:
+    """The restriction of a name, or of a file.
+
+    Examples
+    --------
+    >>> restriction_of("bio"), restriction_of(None)
+    ('bio', None)
+    """
+    if text is None or text in ("bio", "bioes"):
+        return text
+    from pathlib import Path
+
+    from structens.core import DataError
+    from structens.ensembles.restriction import read_restriction
+
+    try:
+        return read_restriction(Path(text).read_text(encoding="utf-8"), text)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot be read: {why}", path=text, hint="a constraint is bio, bioes or a file") from None
 
 
 def names_of(text: str | None) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def evaluate_methods(
         else:
             answers = ensemble.fit(scored).predict(scored)
         systems[METHODS[method][0]] = answers
-    return evaluate_experts(
+    evaluation = evaluate_experts(
         scored,
         systems,
         kinds={METHODS[method][0]: "baseline" for method in methods if method in BASELINES},
@@ -96,3 +97,8 @@ def evaluate_methods(
         n_resamples=n_resamples,
         seed=seed,
     )
+    n_unscored = len(X) - len(scored)
+    if not n_unscored:
+        return evaluation
+    note = f"records without gold, not scored: {n_unscored} of {len(X)}"
+    return replace(evaluation, n_unscored=n_unscored, notes=(note, *evaluation.notes))

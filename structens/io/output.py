@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import secrets
 import stat
@@ -53,9 +54,9 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
     """
     if path == "-":
         sys.stdout.flush()
-        stream = getattr(sys.stdout, "buffer", None) or _TextSink(sys.stdout)
-        yield _Checked(stream, "<stdout>")
-        stream.flush()
+        checked = _Checked(getattr(sys.stdout, "buffer", None) or _TextSink(sys.stdout), "<stdout>")
+        yield checked
+        checked.flush()
         return
     name = os.fsdecode(path)
     try:
@@ -96,13 +97,24 @@ class _Checked:
         self._stream, self._name = stream, name
 
     def write(self, data: bytes, /) -> int:
-        try:
+        with self._named():
             written: int = self._stream.write(data)
+            while written < len(data) and isinstance(self._stream, io.RawIOBase):  # it may take a part only
+                written += self._stream.write(data[written:]) or 0
+        return written
+
+    def flush(self) -> None:
+        with self._named():
+            self._stream.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
         except BrokenPipeError:
             raise
         except OSError as error:
             raise DataError(f"cannot be written: {reason(error)}", path=self._name) from None
-        return written
 
 
 class _TextSink:
