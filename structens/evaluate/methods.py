@@ -64,7 +64,7 @@ def evaluate_methods(
     --------
     >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"], "c": ["cat", "dog"]}, gold=["cat", "dog"])
     >>> [row.name for row in evaluate_methods(X, ["vote"]).rows]
-    ['a', 'b', 'c', 'majority', 'best expert of each record', 'best path through the slots']
+    ['a', 'b', 'c', 'majority', 'best expert per record', 'best path of the slots']
     """
     options = {"seed": seed, **(options or {})}
     known = X.has_gold
