@@ -1,7 +1,7 @@
 """On-line learning from its definitions, in plain Python: every path and every path expert is written out."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 
 def paths_of(automaton):
@@ -110,3 +110,85 @@ def gamma(losses, delta, union_bound):
     n = len(losses)
     log_term = math.log((n if union_bound else 1) / delta)
     return [sum(losses[t:]) / (n - t) + math.sqrt(log_term / (n - t)) for t in range(n)]
+
+
+def sleeping_weights(visits, n_contexts, p, eta):
+    """Weights before each visit (context, losses with None for the experts asleep) and at the end, by multiplication.
+
+    w_j <- w_j beta^loss (sum awake before / sum awake after) for the experts awake; the others keep their weight.
+    """
+    weights = [[1.0 / p] * p for _ in range(n_contexts)]
+    before = []
+    for c, losses in visits:
+        before.append(list(weights[c]))
+        awake = [j for j in range(p) if losses[j] is not None]
+        new = {j: weights[c][j] * math.exp(-eta * losses[j]) for j in awake}
+        factor = sum(weights[c][j] for j in awake) / sum(new.values()) if awake else 1.0
+        for j in awake:
+            weights[c][j] = new[j] * factor
+    return before, weights
+
+
+def adahedge(rounds, p):
+    """Weights, rates and gap of AdaHedge for one game; a loss of None is an expert asleep, which gets the mix loss."""
+    cumulative, gap, before, rates = [0.0] * p, 0.0, [], []
+    for losses in rounds:
+        low = min(cumulative)
+        eta = math.log(p) / gap if gap > 0 else math.inf
+        weight = [float(c - low <= 1e-12) if eta == math.inf else math.exp(-eta * (c - low)) for c in cumulative]
+        weight = [w / sum(weight) for w in weight]
+        before.append(weight)
+        rates.append(eta)
+        awake = [j for j in range(p) if losses[j] is not None]
+        if not awake:
+            continue
+        mass = sum(weight[j] for j in awake)
+        share = {j: weight[j] / mass if mass else 1.0 / len(awake) for j in awake}
+        expected = sum(share[j] * losses[j] for j in awake)
+        if eta == math.inf:
+            mix = min(cumulative[j] + losses[j] for j in awake) - min(cumulative[j] for j in awake)
+        else:
+            mix = -math.log(sum(share[j] * math.exp(-eta * losses[j]) for j in awake)) / eta
+        if expected - mix > 1e-12:
+            gap += expected - mix
+        for j in range(p):
+            cumulative[j] += losses[j] if j in awake else mix
+    return before, rates, gap
+
+
+def log_integral(regret, variance, n=20_000):
+    """Logarithm of the integral from 0 to 1/2 of exp(eta R - eta^2 V), by the midpoint rule around its peak."""
+    high = [(k + 0.5) * 0.5 / n for k in range(n)]
+    exponents = [e * regret - e * e * variance for e in high]
+    top = max(exponents)
+    return top + math.log(math.fsum(math.exp(x - top) for x in exponents) * 0.5 / n)
+
+
+def squint(rounds, p):
+    """Weights of Squint before each round for losses in [0, 1]; None is an expert asleep."""
+    regret, variance, before = [0.0] * p, [0.0] * p, []
+    for losses in rounds:
+        logs = [log_integral(r, v, 4000) for r, v in zip(regret, variance, strict=True)]
+        weight = [math.exp(x - max(logs)) for x in logs]
+        weight = [w / sum(weight) for w in weight]
+        before.append(weight)
+        awake = [j for j in range(p) if losses[j] is not None]
+        mass = sum(weight[j] for j in awake)
+        expected = sum(weight[j] * losses[j] for j in awake) / mass if awake else 0.0
+        for j in awake:
+            regret[j] += expected - losses[j]
+            variance[j] += (expected - losses[j]) ** 2
+    return before
+
+
+def sharing_sequences(losses, p, eta, share):
+    """Fixed share as Hedge over all sequences of experts: share of each expert in round len(losses)."""
+    n = len(losses) + 1
+    total = [0.0] * p
+    for path in product(range(p), repeat=n):
+        weight = 1.0 / p
+        for a, b in pairwise(path):
+            weight *= (1.0 - share) * (a == b) + share / p
+        weight *= math.exp(-eta * sum(row[j] for row, j in zip(losses, path, strict=False)))
+        total[path[-1]] += weight
+    return [w / sum(total) for w in total]

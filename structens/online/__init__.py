@@ -1,46 +1,79 @@
-"""Learners over path experts: Weighted Majority by cumulative losses, and its conversions to batch predictors.
+"""Learners over path experts, and their conversions to batch predictors.
 
-Two forms of one algorithm: `WeightedMajority` plays on any acyclic automaton; `play` and its companions play the game
-of Figure 1 on aligned records (`Slots`), in time linear in the number of transitions.
+Two forms of each algorithm: one plays on any acyclic automaton (`WeightedMajority`, `AdaHedge`, `PerturbedLeader`); the
+other plays the game of Figure 1 on aligned records (`Slots`), in time linear in the number of transitions.
 """
 
-from structens.online.conversion import AveragedFlows, averaged_flows, cv_round, round_losses, thetas
+from structens.online.adahedge import AdaHedge, SlotAdaHedge
+from structens.online.context_learner import ContextLearner
+from structens.online.conversion import AveragedFlows, PathLearner, averaged_flows, cv_round, round_losses, thetas
 from structens.online.converted import RULES, Converted, convert
 from structens.online.decoding import Decoded, marginal, position_scores, string, string_probabilities, viterbi
 from structens.online.draws import record_keys, uniforms
+from structens.online.fixed_share import FixedShare, tracking_regret
 from structens.online.gamma import cv_penalty, gamma, suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
+from structens.online.history import History
+from structens.online.history_conversion import LEARNERS, context_learner, convert_history
+from structens.online.noise import NOISES, Perturbation, noise_of, printed_epsilon, tuned_epsilon
+from structens.online.perturbed_leader import PerturbedLeader
 from structens.online.rates import eta_of
 from structens.online.regret import recommended_rate, regret, regret_bound
 from structens.online.restricted import RESTRICTS, RestrictedMajority
 from structens.online.rounds import Rounds, rounds_of
+from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import average_weights, grid_size, slot_cv_round, slot_thetas, spread
+from structens.online.slot_leaders import LEADER_RULES, convert_leaders, leader_losses, leaders
+from structens.online.squint import Squint, log_squint_weight, squint_potential
 from structens.online.tying import TIES, Tying
+from structens.online.visits import Visits, visits_of
 from structens.online.weighted_majority import WeightedMajority
 
 __all__ = [
+    "LEADER_RULES",
+    "LEARNERS",
+    "NOISES",
     "RESTRICTS",
     "RULES",
     "TIES",
+    "AdaHedge",
     "AveragedFlows",
+    "ContextLearner",
     "Converted",
     "Decoded",
+    "FixedShare",
+    "History",
+    "PathLearner",
+    "Perturbation",
+    "PerturbedLeader",
     "RestrictedMajority",
     "Rounds",
+    "SleepingHedge",
+    "SlotAdaHedge",
+    "Squint",
     "Tying",
+    "Visits",
     "WeightedMajority",
     "average_weights",
     "averaged_flows",
+    "context_learner",
     "convert",
+    "convert_history",
+    "convert_leaders",
     "cumulative_at",
     "cv_penalty",
     "cv_round",
     "eta_of",
     "gamma",
     "grid_size",
+    "leader_losses",
+    "leaders",
+    "log_squint_weight",
     "marginal",
+    "noise_of",
     "play",
     "position_scores",
+    "printed_epsilon",
     "recommended_rate",
     "record_keys",
     "regret",
@@ -52,10 +85,14 @@ __all__ = [
     "slot_thetas",
     "softmin",
     "spread",
+    "squint_potential",
     "string",
     "string_probabilities",
     "suffix_start",
     "thetas",
+    "tracking_regret",
+    "tuned_epsilon",
     "uniforms",
+    "visits_of",
     "viterbi",
 ]

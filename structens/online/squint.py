@@ -46,7 +46,7 @@ class Squint(ContextLearner):
     def regret_bound(self) -> float:
         """What the potential allows with the V of each context's leader; the sum over contexts.
 
-        The mean of `potential` over the experts never rises above 0, and no other expert can fall
+        The mean of `squint_potential` over the experts never rises above 0, and no other expert can fall
         below regret -n after n visits: so R of the leader is at most the R at which its own term meets their room.
         """
         total = 0.0
@@ -87,12 +87,12 @@ def log_squint_weight(regret: ArrayLike, variance: ArrayLike) -> NDArray[np.floa
     return flat.reshape(r.shape)
 
 
-def potential(regret: float, variance: float) -> float:
+def squint_potential(regret: float, variance: float) -> float:
     """Integral from 0 to 1/2 of (exp(eta R - eta^2 V) - 1) / eta: its mean over experts never rises above 0.
 
     Examples
     --------
-    >>> potential(0.0, 0.0), round(potential(1.0, 0.0), 6)
+    >>> squint_potential(0.0, 0.0), round(squint_potential(1.0, 0.0), 6)
     (0.0, 0.570151)
     """
     # in s = ln(eta): the integrand is smooth, and falls to nothing on the left
@@ -105,13 +105,13 @@ def potential(regret: float, variance: float) -> float:
 
 
 def _largest_regret(variance: float, n_visits: float, n_experts: int) -> float:
-    room = -(n_experts - 1) * potential(-n_visits, n_visits)
+    room = -(n_experts - 1) * squint_potential(-n_visits, n_visits)
     low, high = 0.0, n_visits
-    if potential(high, variance) <= room:
+    if squint_potential(high, variance) <= room:
         return float(high)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if potential(middle, variance) <= room else (low, middle)
+        low, high = (middle, high) if squint_potential(middle, variance) <= room else (low, middle)
     return float(high)
 
 
