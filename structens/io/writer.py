@@ -15,7 +15,7 @@ from structens.core import Alphabet, DataError, ParameterError, Ragged
 from structens.core.units import SEPARATOR
 from structens.io.output import atomic_output
 
-RESERVED = frozenset({"id", "prediction", "confidence", "experts"})
+RESERVED = frozenset({"id", "prediction", "confidence", "experts", "nbest"})
 """Keys of the output that a kept field cannot have."""
 
 _DECIMALS = 6
@@ -74,6 +74,7 @@ def render_batch(
     names: Sequence[str],
     fields: Sequence[Mapping[str, Any]] | None = None,
     present: NDArray[np.bool_] | None = None,
+    n_best: tuple[Ragged, NDArray[np.float64], NDArray[np.int64]] | None = None,
 ) -> bytes:
     """JSON Lines of a batch of predictions.
 
@@ -94,6 +95,9 @@ def render_batch(
         Further keys of each line.
     present : ndarray of bool, shape (n,), optional
         False where there is no prediction: null is written.
+    n_best : (texts, probabilities, offsets), optional
+        Other answers, in codes; those of record i are ``offsets[i]:offsets[i + 1]``. Written as ``nbest``, a list of
+        [answer, probability]; empty where there is no prediction.
 
     Raises
     ------
@@ -124,6 +128,9 @@ def render_batch(
     lines: Any = [
         _Line(i, answer, numbers[a:b], experts[a:b]) for i, answer, (a, b) in zip(ids, answers, cuts, strict=True)
     ]
+    if n_best is not None:
+        rows = _listed(n_best, alphabet, unit, [True] * n if present is None else present.tolist())
+        lines = [{**msgspec.structs.asdict(line), "nbest": row} for line, row in zip(lines, rows, strict=True)]
     if fields is not None:
         lines = [_with_fields(line, kept) for line, kept in zip(lines, fields, strict=True)]
     return _encode_lines(lines)
@@ -142,11 +149,24 @@ def check_kept(names: Iterable[str]) -> None:
         raise ParameterError(f"the key {taken[0]!r} cannot be kept: the output has a key of this name itself")
 
 
-def _with_fields(line: _Line, kept: Mapping[str, Any]) -> dict[str, Any]:
+def _with_fields(line: Any, kept: Mapping[str, Any]) -> dict[str, Any]:
     if not RESERVED.isdisjoint(kept):
         check_kept(kept)
-    head = {"id": line.id, "prediction": line.prediction, "confidence": line.confidence, "experts": line.experts}
+    head = line if isinstance(line, dict) else msgspec.structs.asdict(line)
     return {**head, **kept}
+
+
+def _listed(
+    n_best: tuple[Ragged, NDArray[np.float64], NDArray[np.int64]], alphabet: Alphabet, unit: str, present: list[bool]
+) -> list[list[Any]]:
+    texts, probability, offsets = n_best
+    pairs = [[a, p] for a, p in zip(_answers(texts, alphabet, unit), _shown(probability), strict=True)]
+    return [pairs[a:b] if here else [] for (a, b), here in zip(pairwise(offsets.tolist()), present, strict=True)]
+
+
+def _shown(probability: NDArray[np.float64]) -> list[float]:
+    """Six significant digits: the probability of a long answer is small."""
+    return [float(f"{p:.6g}") for p in probability.tolist()]
 
 
 def _encode_lines(lines: Sequence[Any]) -> bytes:
