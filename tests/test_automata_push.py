@@ -221,6 +221,7 @@ def test_wfa_15_transition_weights_stand_for_the_product():
     assert close([math.prod(weight[list(path)]) for path in twin], list(twin.values()), 1e-14)
 
 
+@pytest.mark.compiled
 def test_real_and_log_agree_on_a_hundred_thousand_slots():
     n_slots, p = 100_000, 3
     automaton = Automaton(
