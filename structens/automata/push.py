@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from structens.automata.semiring import Semiring
-from structens.automata.shortest_distance import distance_to_end, log_distance_to_end, scaled_distance_to_end
+from structens.automata.shortest_distance import distance_to_end, push_log, scaled_distance_to_end
 from structens.automata.weights import as_semiring, as_weights
 from structens.core import Automaton, AutomatonError
 
@@ -89,8 +89,8 @@ def push(
     offsets, target, start = automaton.offsets, automaton.target, automaton.start
     if automaton.n_states == 0:
         raise _no_path(start)
-    pushed, pushed_final = np.empty(automaton.n_transitions), np.empty(automaton.n_states)
     if semiring is Semiring.REAL:
+        pushed = np.empty(automaton.n_transitions)
         mantissa, exponent = scaled_distance_to_end(offsets, target, weight, final)
         if mantissa[start] == 0.0:
             raise _no_path(start)
@@ -101,13 +101,15 @@ def push(
             pushed_final = np.where(final > 0, np.ldexp(part / mantissa, power - exponent), 0.0)
         return Pushed(pushed, pushed_final, total)
     if semiring is Semiring.LOG:
-        parts = log_distance_to_end(offsets, target, weight, final)
+        parts, pushed = push_log(offsets, target, weight, final)
     else:
         distance = distance_to_end(offsets, target, weight, final, semiring)
-        parts = np.stack([distance, distance, np.zeros(len(distance))])
+        parts, pushed = np.stack([distance, distance, np.zeros(len(distance))]), np.empty(automaton.n_transitions)
+        _reweight(offsets, target, weight, distance, pushed)
     if parts[0, start] == np.inf:
         raise _no_path(start)
-    _reweight(offsets, target, weight, final, parts, pushed, pushed_final)
+    pushed_final = np.empty(automaton.n_states)
+    _reweight_final(final, parts, pushed_final)
     return Pushed(pushed, pushed_final, float(parts[0, start]))
 
 
@@ -149,18 +151,17 @@ def _no_path(start: int) -> AutomatonError:
 
 
 @njit(cache=True)
-def _reweight(offsets, target, weight, final, parts, pushed, pushed_final):  # type: ignore[no-untyped-def]
-    distance = parts[0]
+def _reweight(offsets, target, weight, distance, pushed):  # type: ignore[no-untyped-def]
     for q in range(len(distance)):
-        low, excess = parts[1, q], parts[2, q]
-        if low < np.inf:
-            for e in range(offsets[q], offsets[q + 1]):
-                pushed[e] = (weight[e] + distance[target[e]] - low) + excess
-            pushed_final[q] = (final[q] - low) + excess
-        else:
-            for e in range(offsets[q], offsets[q + 1]):
-                pushed[e] = np.inf
-            pushed_final[q] = np.inf
+        own = distance[q]
+        for e in range(offsets[q], offsets[q + 1]):
+            pushed[e] = weight[e] + distance[target[e]] - own if own < np.inf else np.inf
+
+
+@njit(cache=True)
+def _reweight_final(final, parts, pushed):  # type: ignore[no-untyped-def]
+    for q in range(len(final)):
+        pushed[q] = (final[q] - parts[1, q]) + parts[2, q] if parts[1, q] < np.inf else np.inf
 
 
 @njit(cache=True)
