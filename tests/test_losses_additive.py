@@ -117,7 +117,9 @@ def test_names_of_losses():
     own = Hamming(0.5)
     assert get(own) is own
     assert isinstance(get("hamming"), Hamming)
-    with pytest.raises(ParameterError, match="must be 'hamming' or an AdditiveLoss"):
+    with pytest.raises(ParameterError, match="must be 'hamming', 'edit' or an AdditiveLoss"):
+        get("bleu")
+    with pytest.raises(ParameterError, match="no sum over slots"):
         get("edit")
     with pytest.raises(NotImplementedError, match="cost_matrix"):
         slot_losses(slots_of([[0]], [1]), AdditiveLoss())

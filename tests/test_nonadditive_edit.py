@@ -15,6 +15,7 @@ from structens.align import align
 from structens.automata import Semiring, n_paths
 from structens.automata.edit_loss import edit_loss, expected_edit_distance
 from structens.core import ABSENT, Automaton, AutomatonError, DataError, ExpertPredictions, ParameterError
+from structens.ensembles import PathExpertEnsemble
 from structens.losses import edit_distance
 from structens.online import convert, play
 from structens.online.edit_learning import edit_gradient, edit_rounds
@@ -243,6 +244,21 @@ def test_rounds_do_not_depend_on_the_order_of_experts():
     turned = WORDS.reindex(("c", "a", "b"))
     made = [edit_rounds(align(X), X, Tying.learn(align(X), "expert"), 0.3) for X in (WORDS, turned)]
     assert made[0].loss[:, [2, 0, 1]].tolist() == made[1].loss.tolist()
+
+
+def test_ensembles_learn_by_edit_distance():
+    X = ExpertPredictions.of(
+        {"a": ["kitten", "dog", "pan"] * 20, "b": ["sittin", "dg", "pin"] * 20, "c": ["sittin", "dg", "pin"] * 20},
+        gold=["kitten", "dog", "pan"] * 20,
+    )
+    ensemble = PathExpertEnsemble(loss="edit").fit(X)
+    assert ensemble.predict(X[:3]) == ["kitten", "dog", "pan"]
+    assert ensemble.weights_[0].argmax() == 0
+    # what is charged in a slot is the distance beyond the best: 1 where b and c are wrong, in 4 of 12 slots
+    weight = ensemble.weights_[0, 1:].sum()
+    assert ensemble.expected_loss(X[:3]) == pytest.approx(weight * (2 / 6 + 1 / 3 + 1 / 3) / 3)
+    with pytest.raises(ParameterError, match="by fit only"):
+        PathExpertEnsemble(loss="edit", beta=0.5).partial_fit(X)
 
 
 def test_a_unit_in_the_wrong_slot_is_no_error():

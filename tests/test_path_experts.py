@@ -204,7 +204,7 @@ def test_bad_options_are_refused():
         ({"tie": "word"}, "tie must be one of"),
         ({"beta": 0.0}, "0 < beta <= 1"),
         ({"beta": "best"}, "beta must be one of held-out"),
-        ({"loss": "edit"}, "loss must be"),
+        ({"loss": "bleu"}, "loss must be"),
         ({"loss_scale": "none"}, "loss_scale must be"),
         ({"delta": 0.0}, "delta must be"),
     ]:

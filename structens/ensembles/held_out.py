@@ -18,7 +18,7 @@ from structens.ensembles.recipe import Recipe, noise_ids
 from structens.ensembles.vote import vote
 from structens.losses import AdditiveLoss, Hamming, edit_distance, get
 from structens.online.converted import parameters_of, transition_weights
-from structens.online.rounds import rounds_of
+from structens.online.edit_learning import rounds_by
 from structens.online.tying import Tie, Tying
 
 BETA_GRID = (*(1.0 - 0.9 * (0.0001 / 0.9) ** (np.arange(13) / 12.0)).round(6).tolist(), 1.0)
@@ -74,7 +74,7 @@ def held_out_beta(
         slots, X = slots[:n_records], X[:n_records]
     n_folds = min(N_FOLDS, len(slots))
     draws = recipe.rule in DRAWING
-    edits = not draws and isinstance(get(loss), Hamming)
+    edits = not draws and (loss == "edit" or isinstance(get(loss), Hamming))
     averaging = replace(recipe, rule=DRAWING.get(recipe.rule, recipe.rule))
     folds = [_Fold(slots, X, k, n_folds, tie, loss, loss_scale, edits) for k in range(n_folds)]
 
@@ -117,11 +117,12 @@ class _Fold:
         fold = np.arange(len(slots)) % n_folds
         learn, self.test = slots[fold != k], slots[fold == k]
         tying = Tying.learn(learn, tie)
-        self.rounds, self.awake = rounds_of(learn, tying, loss, loss_scale), learn.awake
+        self.rounds = rounds_by(loss, learn, X[np.flatnonzero(fold != k)], tying, loss_scale)
+        self.awake = learn.awake
         self.ids = noise_ids(tying, slots.names)
         self.parameter, _ = parameters_of(self.test, tying)
-        self.loss = None if edits else rounds_of(self.test, Tying.learn(self.test, "expert"), loss).loss
-        inside = X[np.flatnonzero(fold == k)] if edits else X[:0]
+        inside = X[np.flatnonzero(fold == k)]
+        self.loss = None if edits else rounds_by(loss, self.test, inside, Tying.learn(self.test, "expert")).loss
         rows, cuts = inside.references.to_list(), inside.reference_offsets.tolist()
         self.references = [rows[a:b] for a, b in pairwise(cuts)]
 

@@ -20,7 +20,7 @@ from structens.ensembles.online import OnlineEnsemble
 from structens.ensembles.recipe import Recipe, noise_ids
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.run_bounds import run_bounds
-from structens.losses import AdditiveLoss, slot_losses
+from structens.losses import AdditiveLoss
 from structens.online.converted import (
     Converted,
     drawn_weights,
@@ -28,10 +28,11 @@ from structens.online.converted import (
     transition_weights,
 )
 from structens.online.draws import record_keys, uniforms
+from structens.online.edit_learning import rounds_by
 from structens.online.noise import noise_of
 from structens.online.rates import eta_of
 from structens.online.regret import recommended_rate
-from structens.online.rounds import Rounds, rounds_of
+from structens.online.rounds import Rounds
 from structens.online.slot_leaders import epsilon_of_papers
 from structens.online.tying import Tie, Tying
 
@@ -68,7 +69,9 @@ class PathExpertEnsemble(OnlineEnsemble):
         Inverse scale of FPL's noise, in losses as they are charged. "papers" is 0.5 / (p l), l the longest record.
     noise : {"exp_add", "laplace", "exp_sub", "uniform"}
         Shape of FPL's noise, see `structens.online.noise`.
-    loss : "hamming" or AdditiveLoss
+    loss : "hamming", "edit" or AdditiveLoss
+        "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`); on
+        real data as good as "hamming" on aligned slots, no better. In `fit` only.
     loss_scale : {"per_substructure", "normalized"}
         What beta is an exponent of: losses of slots, or of slots divided by the record's length.
     delta : float
@@ -178,7 +181,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         recipe = self._recipe
         recipe.check(self.tie)
         tying = Tying.learn(slots, self.tie)
-        rounds = rounds_of(slots, tying, self.loss, self.loss_scale)
+        rounds = rounds_by(self.loss, slots, X, tying, self.loss_scale)
         self.beta_ = self.epsilon_ = None
         if recipe.follows_leaders:
             self.epsilon_ = self._chosen_epsilon(slots, X, rounds, recipe)
@@ -268,9 +271,11 @@ class PathExpertEnsemble(OnlineEnsemble):
         """
         self._check_fitted()
         X = ExpertPredictions.of(X).reindex(self.names_)
-        slots = self._slots(X[X.has_gold])
+        X = X[X.has_gold]
+        slots = self._slots(X)
+        charged = rounds_by(self.loss, slots, X, Tying.learn(slots, "expert")).loss
         flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], self.reading_rate_)
         total = flow.sum(axis=1)
-        loss = (flow * slot_losses(slots, self.loss)).sum(axis=1) / np.where(total > 0, total, 1.0)
+        loss = (flow * charged).sum(axis=1) / np.where(total > 0, total, 1.0)
         sums = np.bincount(slots.record, weights=loss, minlength=len(slots))
         return float((sums / np.maximum(slots.lengths, 1)).mean()) if len(slots) else 0.0

@@ -95,7 +95,9 @@ def get(loss: str | AdditiveLoss) -> AdditiveLoss:
         return loss
     if isinstance(loss, str) and loss == "hamming":
         return Hamming()
-    raise ParameterError(f"loss must be 'hamming' or an AdditiveLoss such as CostMatrix; got {loss!r}")
+    if isinstance(loss, str) and loss == "edit":
+        raise ParameterError("loss 'edit' is no sum over slots; it is learnt from whole records, by fit only")
+    raise ParameterError(f"loss must be 'hamming', 'edit' or an AdditiveLoss such as CostMatrix; got {loss!r}")
 
 
 def slot_losses(slots: Slots, loss: str | AdditiveLoss = "hamming") -> NDArray[np.float64]:

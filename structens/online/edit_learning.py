@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structens.core import ABSENT, DataError, ExpertPredictions, ParameterError, Ragged, Slots
+from structens.losses import AdditiveLoss
 from structens.online.draws import record_keys, uniforms
 from structens.online.edit_kernels import game_kernel, gradient_kernel
-from structens.online.rounds import SCALES, Rounds
+from structens.online.rounds import SCALES, Rounds, rounds_of
 from structens.online.tying import Tying
 
-N_SAMPLES = 4
+N_SAMPLES = 16
 """Paths drawn for each record; the slots of many records average their noise out."""
 
 
@@ -78,7 +79,7 @@ def edit_gradient(
 
     Examples
     --------
-    >>> made = edit_gradient([[7, 8], [9, -1]], [[0.5, 0.5], [1.0, 0.0]], [[7]])
+    >>> made = edit_gradient([[7, 8], [9, -1]], [[0.5, 0.5], [1.0, 0.0]], [[7]], n_samples=4)
     >>> made.gradient[1].tolist(), (made.gradient[0, 1] - made.gradient[0, 0]).item()
     ([1.25, 0.25], 1.0)
     """
@@ -103,18 +104,19 @@ def edit_rounds(
     slots: Slots,
     X: ExpertPredictions,
     tying: Tying,
-    eta: float,
+    eta: float = 0.0,
     *,
     loss_scale: str = "per_substructure",
     n_samples: int = N_SAMPLES,
     seed: int = 0,
     costs: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> Rounds:
-    """Rounds whose losses are sampled edit distances under the weights learnt so far.
+    """Rounds whose losses are sampled edit distances, under equal weights or those learnt so far.
 
-    The losses depend on the weights, so the game is played here once, at the rate it will be used with: playing,
-    converting and averaging these rounds at the same `eta` (`structens.online.convert`) repeats it. Draws depend on the
-    seed and the records' ids only.
+    With eta > 0 the losses depend on the weights, so the game is played here once, at the rate it will be used with:
+    playing, converting and averaging these rounds at the same `eta` (`structens.online.convert`) repeats it. With eta
+    0 paths are drawn with equal weights; these losses serve any learner and rate, and did no worse on real data. Draws
+    depend on the seed and the records' ids only.
 
     Parameters
     ----------
@@ -124,6 +126,7 @@ def edit_rounds(
         The same records: their references are what paths are compared with.
     tying : Tying
     eta : float
+        Learning rate of the game in which the paths are drawn.
     loss_scale : {"per_substructure", "normalized"}
     n_samples, seed : int
     costs : (insertion, deletion, substitution)
@@ -168,3 +171,36 @@ def edit_rounds(
     return Rounds(
         loss, parameter, slots.offsets, scale, tying.n_parameters, max(1.0, sum(costs[:2]), costs[2]), tying.by_slot
     )
+
+
+def rounds_by(
+    loss: str | AdditiveLoss, slots: Slots, X: ExpertPredictions, tying: Tying, loss_scale: str = "per_substructure"
+) -> Rounds:
+    """Records as rounds, by a loss on the slots' gold or by edit distance to the records' references.
+
+    Parameters
+    ----------
+    loss : "hamming", "edit", or AdditiveLoss
+    slots : Slots
+        Records that all have gold.
+    X : ExpertPredictions
+        The same records.
+    tying : Tying
+    loss_scale : {"per_substructure", "normalized"}
+
+    Raises
+    ------
+    ParameterError
+        If the loss or the scale is unknown.
+
+    Examples
+    --------
+    >>> from structens.align import align
+    >>> X = ExpertPredictions.of({"a": ["cat"], "b": ["cut"]}, gold=["cat"])
+    >>> s = align(X)
+    >>> [rounds_by(loss, s, X, Tying.learn(s, "expert")).loss[1].tolist() for loss in ("hamming", "edit")]
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    if isinstance(loss, str) and loss == "edit":
+        return edit_rounds(slots, X, tying, loss_scale=loss_scale)
+    return rounds_of(slots, tying, loss, loss_scale)
