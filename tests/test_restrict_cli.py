@@ -60,7 +60,7 @@ def test_nbest_prints_surfaces_and_leaves_missing_answers_empty(tmp_path):
         x__jsonl=lines({"id": 1, "experts": {"a": "Cat", "b": "cAt", "c": "cut"}}, {"id": 2, "experts": {"a": None}}),
     )
     rows = run("combine", "x.jsonl", "--method", "vote", "--casefold", "--nbest", "2").rows
-    assert rows[0]["nbest"] == [["Cat", 0.666667], ["cut", 0.333333]]
+    assert rows[0]["nbest"] == [["Cat", 0.666667], ["Cut", 0.333333]]
     assert rows[1]["prediction"] is None
     assert rows[1]["nbest"] == []
 
@@ -79,7 +79,7 @@ def test_decoder_and_constraint_of_a_model_can_be_changed(tmp_path):
     )
     assert run("combine", "gold.jsonl", "-m", "m.structens").answers[0] == ["B-Y", "I-Y"]
     assert run("combine", "gold.jsonl", "-m", "m.structens", "--decode", "viterbi").code == 0
-    run("combine", "gold.jsonl", "--decode", "best").refused("decode must be one of")
+    run("combine", "gold.jsonl", "--decode", "best").refused("decode must be one of", code=2)
 
 
 def test_notes_of_batches_are_added(monkeypatch):
