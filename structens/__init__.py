@@ -25,7 +25,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
     ],
     submod_attrs={
         "core": ["Alphabet", "Automaton", "ExpertPredictions", "Ragged", "Slots", "StructensError"],
-        "losses": ["AdditiveLoss", "CostMatrix", "Hamming"],
+        "losses": ["AdditiveLoss", "CostMatrix", "Hamming", "LinearBleu", "NGramGain"],
         "ensembles": [
             "BestExpert",
             "MajorityVote",

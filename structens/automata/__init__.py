@@ -15,8 +15,10 @@ from structens.automata.edit import (
     compose_edit,
     edit_transducer,
 )
+from structens.automata.edit_loss import EditLoss, edit_loss, expected_edit_distance
 from structens.automata.epsilon import remove_epsilon
 from structens.automata.expert import ExpertAutomaton, expert_automaton
+from structens.automata.history import HistoryAutomaton, history_automaton, ngram_gains
 from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.marginals import Flows, expected_loss, flows
 from structens.automata.minimize import minimize
@@ -43,8 +45,10 @@ __all__ = [
     "Composed",
     "EditComposed",
     "EditCosts",
+    "EditLoss",
     "ExpertAutomaton",
     "Flows",
+    "HistoryAutomaton",
     "LabelAcceptor",
     "Pushed",
     "Renumbered",
@@ -58,16 +62,20 @@ __all__ = [
     "compose_edit",
     "connect",
     "determinize",
+    "edit_loss",
     "edit_transducer",
+    "expected_edit_distance",
     "expected_loss",
     "expert_automaton",
     "flows",
+    "history_automaton",
     "is_deterministic",
     "log10_paths",
     "longest_path",
     "minimize",
     "n_best",
     "n_paths",
+    "ngram_gains",
     "path_labels",
     "project",
     "push",

@@ -5,19 +5,25 @@ other plays the game of Figure 1 on aligned records (`Slots`), in time linear in
 """
 
 from structens.online.adahedge import AdaHedge, SlotAdaHedge
+from structens.online.component_hedge import ComponentHedge
+from structens.online.composed import ComposedLearner, PathLoss, laplace_noise
 from structens.online.context_learner import ContextLearner
 from structens.online.conversion import AveragedFlows, PathLearner, averaged_flows, cv_round, round_losses, thetas
 from structens.online.converted import RULES, Converted, convert
 from structens.online.decoding import Decoded, marginal, position_scores, string, string_probabilities, viterbi
 from structens.online.draws import record_keys, uniforms
+from structens.online.edit_learning import EditGradient, edit_gradient, edit_rounds, rounds_by
 from structens.online.fixed_share import FixedShare, tracking_regret
 from structens.online.gamma import cv_penalty, gamma, suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.history import History
 from structens.online.history_conversion import LEARNERS, context_learner, convert_history
+from structens.online.ngram_decoding import NGramDecoded, ngram_mbr
+from structens.online.ngram_learning import HistoryLearner, SlotHistoryLearner
 from structens.online.noise import NOISES, Perturbation, noise_of, printed_epsilon, tuned_epsilon
 from structens.online.perturbed_leader import PerturbedLeader
 from structens.online.rates import eta_of
+from structens.online.rational import RationalLearner, rational_loss
 from structens.online.regret import recommended_rate, regret, regret_bound
 from structens.online.restricted import RESTRICTS, RestrictedMajority
 from structens.online.rounds import Rounds, rounds_of
@@ -25,6 +31,7 @@ from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import average_weights, grid_size, slot_cv_round, slot_thetas, spread
 from structens.online.slot_leaders import LEADER_RULES, convert_leaders, leader_losses, leaders
 from structens.online.squint import Squint, log_squint_weight, squint_potential
+from structens.online.tropical import TropicalLearner, tropical_loss
 from structens.online.tying import TIES, Tying
 from structens.online.visits import Visits, visits_of
 from structens.online.weighted_majority import WeightedMajority
@@ -38,19 +45,28 @@ __all__ = [
     "TIES",
     "AdaHedge",
     "AveragedFlows",
+    "ComponentHedge",
+    "ComposedLearner",
     "ContextLearner",
     "Converted",
     "Decoded",
+    "EditGradient",
     "FixedShare",
     "History",
+    "HistoryLearner",
+    "NGramDecoded",
     "PathLearner",
+    "PathLoss",
     "Perturbation",
     "PerturbedLeader",
+    "RationalLearner",
     "RestrictedMajority",
     "Rounds",
     "SleepingHedge",
     "SlotAdaHedge",
+    "SlotHistoryLearner",
     "Squint",
+    "TropicalLearner",
     "Tying",
     "Visits",
     "WeightedMajority",
@@ -63,22 +79,28 @@ __all__ = [
     "cumulative_at",
     "cv_penalty",
     "cv_round",
+    "edit_gradient",
+    "edit_rounds",
     "eta_of",
     "gamma",
     "grid_size",
+    "laplace_noise",
     "leader_losses",
     "leaders",
     "log_squint_weight",
     "marginal",
+    "ngram_mbr",
     "noise_of",
     "play",
     "position_scores",
     "printed_epsilon",
+    "rational_loss",
     "recommended_rate",
     "record_keys",
     "regret",
     "regret_bound",
     "round_losses",
+    "rounds_by",
     "rounds_of",
     "slot_cv_round",
     "slot_flows",
@@ -91,6 +113,7 @@ __all__ = [
     "suffix_start",
     "thetas",
     "tracking_regret",
+    "tropical_loss",
     "tuned_epsilon",
     "uniforms",
     "visits_of",
