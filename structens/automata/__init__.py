@@ -7,28 +7,26 @@ changes none of them.
 from structens.automata.best_strings import BestStrings, best_strings
 from structens.automata.compose import Composed, compose
 from structens.automata.determinize import determinize, is_deterministic
-from structens.automata.edit import (
-    Closest,
-    EditComposed,
-    EditCosts,
-    closest_path,
-    compose_edit,
-    edit_transducer,
-)
+from structens.automata.edit import Closest, EditComposed, closest_path, compose_edit
 from structens.automata.edit_loss import EditLoss, edit_loss, expected_edit_distance
+from structens.automata.edit_transducer import EditCosts, edit_transducer
 from structens.automata.epsilon import remove_epsilon
+from structens.automata.expectation import Expectation, divergence, entropy, expectation, pushed_mean
 from structens.automata.expert import ExpertAutomaton, expert_automaton
 from structens.automata.history import HistoryAutomaton, history_automaton, ngram_gains
 from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.marginals import Flows, expected_loss, flows
 from structens.automata.minimize import minimize
 from structens.automata.n_best import BestPaths, n_best
+from structens.automata.ngram import compose_ngram, ngram_automaton
 from structens.automata.paths import log10_paths, longest_path, n_paths, path_labels
 from structens.automata.project import project
+from structens.automata.prune import prune
 from structens.automata.push import Pushed, push
+from structens.automata.random import random_automaton
 from structens.automata.restrict import restrict
 from structens.automata.reverse import reverse
-from structens.automata.sample import sample
+from structens.automata.sample import PathSampler, sample
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_distance import shortest_distance, total_weight
 from structens.automata.shortest_path import shortest_path
@@ -46,10 +44,12 @@ __all__ = [
     "EditComposed",
     "EditCosts",
     "EditLoss",
+    "Expectation",
     "ExpertAutomaton",
     "Flows",
     "HistoryAutomaton",
     "LabelAcceptor",
+    "PathSampler",
     "Pushed",
     "Renumbered",
     "Semiring",
@@ -60,10 +60,14 @@ __all__ = [
     "closest_path",
     "compose",
     "compose_edit",
+    "compose_ngram",
     "connect",
     "determinize",
+    "divergence",
     "edit_loss",
     "edit_transducer",
+    "entropy",
+    "expectation",
     "expected_edit_distance",
     "expected_loss",
     "expert_automaton",
@@ -75,10 +79,14 @@ __all__ = [
     "minimize",
     "n_best",
     "n_paths",
+    "ngram_automaton",
     "ngram_gains",
     "path_labels",
     "project",
+    "prune",
     "push",
+    "pushed_mean",
+    "random_automaton",
     "remove_epsilon",
     "restrict",
     "reverse",

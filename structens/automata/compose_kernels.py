@@ -107,7 +107,7 @@ def _expand(one, two, work, progress, q, code):  # type: ignore[no-untyped-def]
         elif not present[e]:
             continue
         else:
-            q_next, wait, label = np.int64(target_1[e]), 0, np.int64(label_1[e])
+            q_next, wait, label = np.int64(target_1[e]), np.int64(0), np.int64(label_1[e])
             if label == EPSILON:
                 low, high = begin_2, begin_2 + 1 - flag
             elif len(places):

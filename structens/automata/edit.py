@@ -1,4 +1,4 @@
-"""Edit distance by automata: the Levenshtein transducer, and the composition of an automaton with it and a string.
+"""Edit distance by automata: the composition of an automaton with the Levenshtein transducer and a string.
 
 State (q, j) of the composition: the automaton is in q, and j labels of the string have been written. A transition of
 the automaton writes the next label (a match or a substitution) or nothing (a deletion); an insertion writes the next
@@ -18,35 +18,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from structens.automata.edit_transducer import UNIT, EditCosts, as_string, edit_tables
 from structens.automata.shortest_path import shortest_path
-from structens.automata.transducer import Transducer
 from structens.automata.trusted import LateLabels
 from structens.automata.weighted import WeightedAutomaton
 from structens.automata.weights import as_weights
-from structens.core import EPSILON, Automaton, AutomatonError, DataError, ParameterError
-
-
-class EditCosts(NamedTuple):
-    """Costs of edits: one number, or one for each label (pair of labels).
-
-    Attributes
-    ----------
-    substitution : float or array_like, shape (n_labels, n_labels)
-        Row the label read, column the label written; a number is for two different labels, equal ones are free. The
-        diagonal of a matrix is the cost of a match.
-    insertion : float or array_like, shape (n_labels,)
-        Of a label written.
-    deletion : float or array_like, shape (n_labels,)
-        Of a label read.
-    """
-
-    substitution: ArrayLike = 1.0
-    insertion: ArrayLike = 1.0
-    deletion: ArrayLike = 1.0
-
-
-UNIT = EditCosts()
-"""Levenshtein's costs."""
+from structens.core import EPSILON, Automaton, AutomatonError
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +126,11 @@ def compose_edit(
     """
     weights, final = as_weights(automaton, weight, final_weight)
     labels = automaton.label if automaton.output is None else automaton.output
-    string = _string(y)
+    string = as_string(y)
     m, n = len(string), automaton.n_states
     if n * (m + 1) > 2**31 - 1:
         raise AutomatonError(f"{n} x {m + 1} pairs of states are too many; prune the automaton first")
-    prices = _tables(costs, labels, string)
+    prices = edit_tables(costs, labels, string)
     n_silent = int(np.count_nonzero(labels < 0)) if labels.min(initial=0) < 0 else 0
     size = automaton.n_transitions * (2 * m + 1) - n_silent * m + n * m
     target, total = _room(size, reuse)
@@ -171,14 +148,13 @@ def compose_edit(
 
 def _room(size: int, reuse: EditComposed | None) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Arrays for the transitions; the whole of an earlier one, not the part of it that is shown, is written over."""
-    target, weight = np.empty(0, dtype=np.int32), np.empty(0)
     if reuse is not None:
-        target, weight = (
-            array if array.base is None else array.base for array in (reuse.automaton.target, reuse.weight)
-        )
-    if len(target) < size or len(weight) < size:
-        return np.empty(size, dtype=np.int32), np.empty(size)
-    return target[:size], weight[:size]
+        target, weight = reuse.automaton.target, reuse.weight
+        if target.base is not None and weight.base is not None:
+            target, weight = target.base, weight.base
+        if len(target) >= size and len(weight) >= size:
+            return target[:size], weight[:size]
+    return np.empty(size, dtype=np.int32), np.empty(size)
 
 
 def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
@@ -228,92 +204,6 @@ def closest_path(
     alignment = np.stack([made.automaton.label[best], written[best]], axis=1)  # type: ignore[index]
     last = int(made.automaton.target[best[-1]]) if len(best) else made.automaton.start
     return Closest(float(made.weight[best].sum() + made.final_weight[last]), origin[origin >= 0], alignment)
-
-
-def edit_transducer(n_labels: int, y: ArrayLike | None = None, costs: EditCosts = UNIT) -> Transducer:
-    """The Levenshtein transducer over labels 0 to n_labels - 1, composed with a string if one is given.
-
-    Without a string it has one state and reads nothing in a loop (an insertion), so that it cannot be composed with an
-    automaton; with a string of m labels it has m + 1 states and can.
-
-    Parameters
-    ----------
-    n_labels : int
-    y : array_like of int, or None
-    costs : EditCosts
-
-    Raises
-    ------
-    DataError
-        If costs do not fit, or a label of the string is none of them.
-    ParameterError
-        If there is no label.
-
-    Examples
-    --------
-    >>> edit_transducer(2).n_transitions, edit_transducer(2, [0, 1, 1]).n_transitions
-    (8, 17)
-    """
-    if n_labels < 1:
-        raise ParameterError(f"an edit transducer needs labels; got {n_labels}")
-    labels = np.arange(n_labels, dtype=np.int32)
-    string = labels if y is None else _string(y)
-    if string.max(initial=0) >= n_labels:
-        raise DataError(f"label {string.max()} of the string is none of {n_labels}")
-    table, insertion, deletion = _tables(costs, labels, string)
-    nothing = np.full(len(string), EPSILON, dtype=np.int32)
-    read = np.repeat(labels, len(string)), nothing, labels
-    written = np.tile(string, n_labels), string, np.full(n_labels, EPSILON, dtype=np.int32)
-    weight = table.T.ravel(), insertion, deletion[:n_labels]
-    if y is None:
-        label, output, costs_of = (np.concatenate(parts) for parts in (read, written, weight))
-        return Transducer([0, len(label)], np.zeros(len(label)), label, costs_of, [0.0], 0, output)  # type: ignore[arg-type]
-    place = np.arange(len(string))
-    # In state j: n substitutions and one insertion of label j of the string, then n deletions.
-    source = np.concatenate([np.tile(place, n_labels), place, np.repeat(np.arange(len(string) + 1), n_labels)])
-    target = np.concatenate(
-        [source[: -n_labels * (len(string) + 1)] + 1, np.repeat(np.arange(len(string) + 1), n_labels)]
-    )
-    label = np.concatenate([*read[:2], np.tile(labels, len(string) + 1)])
-    output = np.concatenate([*written[:2], np.full(n_labels * (len(string) + 1), EPSILON)])
-    costs_of = np.concatenate([*weight[:2], np.tile(weight[2], len(string) + 1)])
-    order = np.argsort(source, kind="stable")
-    final = np.full(len(string) + 1, np.inf)
-    final[-1] = 0.0
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(string) + 1))])
-    return Transducer(offsets, target[order], label[order], costs_of[order], final, 0, output[order])
-
-
-def _string(y: ArrayLike) -> NDArray[np.int32]:
-    string = np.asarray(y, dtype=np.int32)
-    if string.ndim != 1 or string.min(initial=0) < 0:
-        raise DataError(f"a string is one row of labels >= 0; got shape {string.shape}, least {string.min(initial=0)}")
-    return string
-
-
-def _tables(
-    costs: EditCosts, labels: NDArray[np.int32], string: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Substitution at place j of label a, insertion at place j, deletion of label a; that of EPSILON (-1) is free."""
-    lowest, n_labels = int(labels.min(initial=0)), 1 + int(labels.max(initial=-1))
-    substitution, insertion, deletion = (np.asarray(cost, dtype=np.float64) for cost in costs)
-    fits = (substitution.ndim in (0, 2) and insertion.ndim in (0, 1) and deletion.ndim in (0, 1)) and not (
-        np.isnan(substitution).any() or np.isnan(insertion).any() or np.isnan(deletion).any()
-    )
-    lengths = [(len(deletion), n_labels)] if deletion.ndim else []
-    lengths += [(len(insertion), 1 + int(string.max(initial=-1)))] if insertion.ndim else []
-    if substitution.ndim == 2:
-        lengths += [(substitution.shape[0], n_labels), (substitution.shape[1], 1 + int(string.max(initial=-1)))]
-    if not fits or lowest < EPSILON or any(given < needed for given, needed in lengths):
-        rule = "a number, one for each label (insertion, deletion), or a matrix of label read and label written"
-        raise DataError("costs of edits do not fit the labels, or one is NaN", hint=rule)
-    if substitution.ndim == 0:
-        table = np.where(np.arange(n_labels) == string[:, None], 0.0, substitution)
-    else:
-        table = substitution[:n_labels, string].T
-    inserted = np.full(len(string), insertion) if insertion.ndim == 0 else insertion[string]
-    deleted = np.full(n_labels, deletion) if deletion.ndim == 0 else deletion[:n_labels]
-    return np.ascontiguousarray(table), np.ascontiguousarray(inserted), np.append(deleted, 0.0)
 
 
 @njit(cache=True)

@@ -78,11 +78,11 @@ class LateLabels(Automaton):
         return made
 
     @cached_property
-    def label(self) -> NDArray[np.int32]:  # type: ignore[override]
+    def label(self) -> NDArray[np.int32]:
         """Input label of each transition."""
         return self._labels[0]
 
     @cached_property
-    def output(self) -> NDArray[np.int32] | None:  # type: ignore[override]
+    def output(self) -> NDArray[np.int32] | None:
         """Output label of each transition."""
         return self._labels[1]

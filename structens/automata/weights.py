@@ -93,9 +93,11 @@ def refuse_weights(
 
     Examples
     --------
-    >>> refuse_weights(np.array([0.0, np.inf]), Semiring.REAL, "weight", "transition")
+    >>> refuse_weights(np.array([0.0, -1.0]), Semiring.REAL, "weight", "transition")
+    >>> refuse_weights(np.array([0.0, -1.0]), Semiring.REAL, "weight", "transition", True)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    structens.core.errors.DataError: weight inf of transition 1 cannot be used; a real weight is finite; use LOG for larger ones
+        ...
+    structens.core.errors.DataError: weight -1.0 of transition 1 cannot be used; a probability needs weights >= 0; ...
     """
     # Two passes at most: a minimum or maximum that is NaN, too, fails the comparison.
     if not len(values):
