@@ -209,10 +209,13 @@ def tag_sets_that_differ(case):
 
 
 @check("TAG-03")
-def plain_vote_of_chunks(case):
-    result = case.combine()
-    assert result.answers["s1"] == case.values["plain"]
-    assert sum(result.rows[0]["confidence"]) == pytest.approx(case.values["plain_score"], rel=1e-9)
+def chunks(case):
+    plain, valid = case.combine(), case.combine("--constraint", "bio", "--nbest", "2")
+    assert plain.answers["s1"] == case.values["plain"]
+    assert sum(plain.rows[0]["confidence"]) == pytest.approx(case.values["plain_score"], rel=1e-9)
+    assert [n for n in plain.notes if n.startswith(f"{case.values['invalid_transitions']} ")] == plain.notes[-1:]
+    assert valid.answers["s1"] == case.values["constrained"]
+    assert sum(valid.rows[0]["confidence"]) == pytest.approx(case.values["constrained_score"], rel=1e-9)
 
 
 @check("TAG-05")

@@ -32,7 +32,6 @@ PARTLY = {
     "PARSE-02": "JSON Lines; Kaldi's text and CoNLL-U are read by `collect`",
     "METR-11": "alternatives are given as gold_alternatives; the notation { a / b } of STM is read by `collect`",
     "METR-14": "files without ids are refused; a format without ids is not read yet",
-    "TAG-03": "the plain vote; constraints on labels, and the warning that counts transitions they forbid, come later",
     "TAG-05": "new labels are noted where weights depend on labels (tie=label); elsewhere none is special",
     "CLI-15": "the declared minimum and the syntax of all files; installing into other Pythons is not the tests' work",
 }

@@ -222,6 +222,8 @@ ELSEWHERE = {
     "output": "path of write_predictions and save",
     "model": "path of load",
     "table": "evaluate_methods",
+    "nbest": "n_best of Ensemble.combine",
+    "constraint": "restriction of the ensembles, which may be a file's content too",
     "compare": "compare_counts",
     "per_record": "record_rows",
     "alignment": "structens.evaluate.alignment",
@@ -283,3 +285,5 @@ def test_exceptions_to_the_names_are_all_needed():
 def test_methods_offered_are_the_methods():
     said = run("combine", "e.jsonl", "--method", "nope").refused(code=2)
     assert f"method must be one of {', '.join(METHODS)};" in said
+    shown = " ".join(run("combine", "--help").out.split()).partition("--method <str> ")[2].partition(" (default")[0]
+    assert set(shown.replace(" or ", ", ").split(", ")) == set(METHODS)

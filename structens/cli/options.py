@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Annotated, Any, Optional
 
 import typer
@@ -13,7 +14,6 @@ def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | N
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> one_of("order", "random")(SimpleNamespace(name="ties"), "first")
     Traceback (most recent call last):
     structens.core.errors.ParameterError: ties must be one of order, random; got 'first'
@@ -29,12 +29,29 @@ def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | N
     return check
 
 
+def known_method(value: str | None) -> str | None:
+    """A check that refuses an unknown method before any work.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if value is not None:
+        from structens.ensembles import METHODS
+
+        one_of(*METHODS)(_METHOD, value)
+    return value
+
+
+_METHOD: Any = SimpleNamespace(name="method")
+
 File = Annotated[str, typer.Argument(help="Records, one JSON object a line; - is standard input.")]
 Method = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        callback=one_of("best", "vote", "rover", "rand", "mvote", "cv"),
-        help="best, vote, rover, rand, mvote or cv (default: mvote where there is gold, else rover).",
+        callback=known_method,
+        help="best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv or fpl-rand (default: mvote where there is gold, "
+        "else rover).",
     ),
 ]
 Unit = Annotated[
