@@ -5,6 +5,7 @@ other plays the game of Figure 1 on aligned records (`Slots`), in time linear in
 """
 
 from structens.online.adahedge import AdaHedge, SlotAdaHedge
+from structens.online.bandit import Bandit
 from structens.online.component_hedge import ComponentHedge
 from structens.online.composed import ComposedLearner, PathLoss, laplace_noise
 from structens.online.context_learner import ContextLearner
@@ -21,12 +22,14 @@ from structens.online.history_conversion import LEARNERS, context_learner, conve
 from structens.online.ngram_decoding import NGramDecoded, ngram_mbr
 from structens.online.ngram_learning import HistoryLearner, SlotHistoryLearner
 from structens.online.noise import NOISES, Perturbation, noise_of, printed_epsilon, tuned_epsilon
+from structens.online.path_bandit import PathBandit
 from structens.online.perturbed_leader import PerturbedLeader
 from structens.online.rates import eta_of
 from structens.online.rational import RationalLearner, rational_loss
 from structens.online.regret import recommended_rate, regret, regret_bound
 from structens.online.restricted import RESTRICTS, RestrictedMajority
 from structens.online.rounds import Rounds, rounds_of
+from structens.online.semi_bandit import SemiBandit
 from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import average_weights, grid_size, slot_cv_round, slot_thetas, spread
 from structens.online.slot_leaders import LEADER_RULES, convert_leaders, leader_losses, leaders
@@ -45,6 +48,7 @@ __all__ = [
     "TIES",
     "AdaHedge",
     "AveragedFlows",
+    "Bandit",
     "ComponentHedge",
     "ComposedLearner",
     "ContextLearner",
@@ -55,6 +59,7 @@ __all__ = [
     "History",
     "HistoryLearner",
     "NGramDecoded",
+    "PathBandit",
     "PathLearner",
     "PathLoss",
     "Perturbation",
@@ -62,6 +67,7 @@ __all__ = [
     "RationalLearner",
     "RestrictedMajority",
     "Rounds",
+    "SemiBandit",
     "SleepingHedge",
     "SlotAdaHedge",
     "SlotHistoryLearner",
