@@ -10,7 +10,8 @@ from test_online_decoding import FOUR, WEIGHT, A, B, C, D
 from test_online_weighted_majority import dags
 
 from structens.automata import LabelAcceptor, Semiring, best_strings
-from structens.core import EPSILON, Automaton, AutomatonError, ParameterError
+from structens.core import EPSILON, Automaton, AutomatonError, DataError, ParameterError
+from structens.online import string, viterbi
 
 
 def test_four_paths_of_the_specification():
@@ -92,3 +93,25 @@ def test_what_cannot_be_searched_is_refused():
 def test_the_empty_string():
     a = Automaton.from_transitions([(0, 1, EPSILON), (0, 1, 4)], final=[1])
     assert best_strings(a, [0.7, 0.3], 2, semiring=Semiring.REAL).strings == [[], [4]]
+
+
+def test_string_falls_back_to_viterbi_at_the_cap():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(4), 20)
+    a = Automaton.from_transitions([(k, k + 1, label) for k in range(20) for label in (EPSILON, 0, 0, 1)], final=[20])
+    mixture = np.stack([p.ravel(), rng.dirichlet(np.ones(4), 20).ravel()])
+    best, capped = string(a, mixture), string(a, mixture, max_expansions=2)
+    mean = mixture.mean(axis=0)
+    assert capped == viterbi(a, mean, np.ones(21))
+    assert best.score >= capped.score
+    assert best_strings(a, mixture, semiring=Semiring.REAL).complete
+
+
+def test_a_mixture_has_final_weights_of_its_own():
+    a = Automaton.from_transitions([(0, 1, 5)], final=[0, 1])
+    found = best_strings(a, [[0.5], [0.25]], 2, [[0.5, 1.0], [0.75, 1.0]], Semiring.REAL)
+    assert dict(zip(map(tuple, found.strings), found.probability, strict=True)) == pytest.approx(
+        {(): 0.625, (5,): 0.375}
+    )
+    with pytest.raises(DataError, match="one row of final weights"):
+        best_strings(a, [[0.5], [0.25]], 2, [[0.5, 1.0]], Semiring.REAL)

@@ -106,7 +106,7 @@ def test_what_cannot_be_decoded_is_refused():
         marginal(skewed, [0.5, 0.5, 0.5])
     many = Automaton.from_transitions([(k, k + 1, j) for k in range(12) for j in range(2)], final=[12])
     with pytest.raises(AutomatonError, match="more than 1000 strings"):
-        string(many, np.full(24, 0.5), max_strings=1000)
+        string_probabilities(many, np.full(24, 0.5), max_strings=1000)
     with pytest.raises(DataError, match="3 transitions"):
         marginal(skewed, [1.0])
     with pytest.raises(DataError, match="3 transitions"):

@@ -24,7 +24,7 @@ from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.push import push_to_probabilities
 from structens.automata.semiring import Semiring
 from structens.automata.weighted import WeightedAutomaton
-from structens.core import Automaton, ParameterError
+from structens.core import EPSILON, Automaton, DataError, ParameterError
 
 MOST_EXPANSIONS = 10_000
 """Prefixes that a search may extend; some 20 ms."""
@@ -67,7 +67,7 @@ def best_strings(
     weight : array_like, shape (n_transitions,) or (n_distributions, n_transitions)
         Costs (LOG) or real weights (REAL), pushed here. Several rows are a mixture, each with the same share.
     n : int
-    final_weight : array_like, shape (n_states,), or None
+    final_weight : array_like, shape (n_states,) or (n_distributions, n_states), or None
     semiring : Semiring
         LOG or REAL.
     acceptor : LabelAcceptor, optional
@@ -97,8 +97,14 @@ def best_strings(
     if n < 1 or max_expansions < 1:
         raise ParameterError(f"n and max_expansions must be at least 1; got {n} and {max_expansions}")
     rows = np.atleast_2d(np.asarray(weight, dtype=np.float64))
-    parts = [_without_epsilon(automaton, row, final_weight, semiring) for row in rows]
-    names, network = _side_by_side(parts)
+    if final_weight is None or np.ndim(final_weight) == 1:
+        finals: list[ArrayLike | None] = [final_weight] * len(rows)
+    else:
+        finals = list(np.asarray(final_weight, dtype=np.float64))
+    if len(finals) != len(rows):
+        raise DataError(f"need one row of final weights for each of {len(rows)} distributions; got {len(finals)}")
+    parts = [_without_epsilon(automaton, row, final, semiring) for row, final in zip(rows, finals, strict=True)]
+    names, network = _side_by_side(parts, automaton.label[automaton.label != EPSILON])
     found = search(network, n, reduced(acceptor, names), max_expansions)
     return BestStrings([names[text].tolist() for text in found.strings], found.probability, found.complete)
 
@@ -201,12 +207,12 @@ def _costs(probability: NDArray[np.float64]) -> NDArray[np.float64]:
         return -np.log(probability)
 
 
-def _side_by_side(parts: list[WeightedAutomaton]) -> tuple[NDArray[np.int64], Network]:
-    """The names of the labels, and the parts as one network with several starts."""
+def _side_by_side(parts: list[WeightedAutomaton], original: NDArray[np.int32]) -> tuple[NDArray[np.int32], Network]:
+    """The labels as they first occur in the original, and the parts as one network with several starts."""
     label = np.concatenate([part.automaton.label for part in parts])
-    names, first, code = np.unique(label, return_index=True, return_inverse=True)
+    known, first = np.unique(original, return_index=True)
     by_place = np.argsort(first)
-    rank = np.argsort(by_place)
+    rank, code = np.argsort(by_place), np.searchsorted(known, label)
     sizes = np.cumsum([0] + [part.automaton.n_states for part in parts])
     source = np.concatenate([p.automaton.source + shift for p, shift in zip(parts, sizes, strict=False)])
     target = np.concatenate([p.automaton.target + shift for p, shift in zip(parts, sizes, strict=False)])
@@ -222,7 +228,7 @@ def _side_by_side(parts: list[WeightedAutomaton]) -> tuple[NDArray[np.int64], Ne
         final=-np.concatenate([np.asarray(part.final_weight) for part in parts]),
         start=start,
     )
-    return names[by_place], network
+    return known[by_place], network
 
 
 class _Arcs(NamedTuple):

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structens.automata import shortest_path
+from structens.automata import Semiring, best_strings, flows, shortest_path
+from structens.automata.best_strings import MOST_EXPANSIONS
 from structens.core import EPSILON, Automaton, AutomatonError, DataError
 
 
@@ -94,16 +95,46 @@ def marginal(automaton: Automaton, flow: ArrayLike) -> Decoded:
     return Decoded([label for label, _ in best if label != EPSILON], share)
 
 
-def string(automaton: Automaton, weights: ArrayLike, max_strings: int = 100_000) -> Decoded:
-    """Most probable string of a mixture of distributions, by enumeration of the strings that lead to each state.
+def string(automaton: Automaton, weights: ArrayLike, max_expansions: int = MOST_EXPANSIONS) -> Decoded:
+    """Most probable string of a mixture of distributions, by A* (`structens.automata.best_strings`).
 
     Parameters
     ----------
     automaton : Automaton
     weights : array_like, shape (n_transitions,) or (n_distributions, n_transitions)
         Pushed probabilities of each distribution, all mixed alike.
+    max_expansions : int
+        Most prefixes to extend; their number can grow exponentially with length (the problem is NP-hard). Beyond it the
+        answer is that of `viterbi`, and the score that of its path.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 7), (0, 1, 8)], final=[1])
+    >>> best = string(a, [0.3, 0.3, 0.4])
+    >>> best.labels, round(best.score, 9)
+    ([7], 0.6)
+    """
+    mixed = _mixture(automaton, weights)
+    stopping = np.array([_stopping(automaton, row) for row in mixed])
+    options = {"semiring": Semiring.REAL, "max_expansions": max_expansions}
+    found = best_strings(automaton, mixed, 1, stopping, **options)  # type: ignore[arg-type]
+    if found.strings:
+        return Decoded(found.strings[0], float(found.probability[0]))
+    each = [flows(automaton, row, stop, Semiring.REAL) for row, stop in zip(mixed, stopping, strict=True)]
+    return viterbi(automaton, np.mean([f.transition for f in each], axis=0), np.mean([f.state for f in each], axis=0))
+
+
+def string_probabilities(
+    automaton: Automaton, weights: ArrayLike, max_strings: int = 100_000
+) -> dict[tuple[int, ...], float]:
+    """Probability of every string under the mixture, in order of discovery, by enumeration.
+
+    Parameters
+    ----------
+    automaton, weights
+        As in `string`.
     max_strings : int
-        Most strings to hold; their number can grow exponentially with length (the problem is NP-hard).
+        Most strings to hold.
 
     Raises
     ------
@@ -112,29 +143,11 @@ def string(automaton: Automaton, weights: ArrayLike, max_strings: int = 100_000)
 
     Examples
     --------
-    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 7), (0, 1, 8)], final=[1])
-    >>> string(a, [0.3, 0.3, 0.4])
-    Decoded(labels=[7], score=0.6)
-    """
-    found = string_probabilities(automaton, weights, max_strings)
-    best, score = max(found.items(), key=lambda item: item[1])
-    return Decoded(list(best), score)
-
-
-def string_probabilities(
-    automaton: Automaton, weights: ArrayLike, max_strings: int = 100_000
-) -> dict[tuple[int, ...], float]:
-    """Probability of every string under the mixture, in order of discovery; parameters as in `string`.
-
-    Examples
-    --------
     >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 8)], final=[1])
     >>> string_probabilities(a, [[0.3, 0.7], [0.5, 0.5]])
     {(7,): 0.4, (8,): 0.6}
     """
-    mixed = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    if mixed.shape[1] != automaton.n_transitions:
-        raise DataError(f"need one weight for each of {automaton.n_transitions} transitions; got {mixed.shape[1]}")
+    mixed = _mixture(automaton, weights)
     reached: list[dict[tuple[int, ...], NDArray[np.float64]]] = [{} for _ in range(automaton.n_states)]
     reached[automaton.start][()] = np.ones(len(mixed))
     n_strings = 1
@@ -145,7 +158,7 @@ def string_probabilities(
             n_strings += longer not in reached[r]
             reached[r][longer] = reached[r].get(longer, 0.0) + mass * mixed[:, e]
         if n_strings > max_strings:
-            raise AutomatonError(f"more than {max_strings} strings; use marginal or viterbi, or raise max_strings")
+            raise AutomatonError(f"more than {max_strings} strings; use best_strings, or raise max_strings")
     out: dict[tuple[int, ...], float] = {}
     stopping = np.array([_stopping(automaton, row) for row in mixed])  # pushed weights sum to 1 with the final weight
     for q in np.flatnonzero(automaton.is_final).tolist():
@@ -178,6 +191,13 @@ def viterbi(automaton: Automaton, transition_flow: ArrayLike, state_flow: ArrayL
     labels = automaton.label[path].tolist()
     end = int(automaton.target[path[-1]]) if len(path) else automaton.start
     return Decoded([label for label in labels if label != EPSILON], math.exp(-cost[path].sum() - stop[end]))
+
+
+def _mixture(automaton: Automaton, weights: ArrayLike) -> NDArray[np.float64]:
+    mixed = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    if mixed.shape[1] != automaton.n_transitions:
+        raise DataError(f"need one weight for each of {automaton.n_transitions} transitions; got {mixed.shape[1]}")
+    return mixed
 
 
 def _stopping(automaton: Automaton, probability: NDArray[np.float64]) -> NDArray[np.float64]:
