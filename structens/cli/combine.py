@@ -33,6 +33,11 @@ def combine(
     strip_punct: o.StripPunct = False,
     tie: o.Tie = "expert",
     beta: o.Beta = "held-out",
+    learner: o.Learner = None,
+    absent: o.Absent = "sleep",
+    share: o.Share = 0.01,
+    epsilon: o.Epsilon = "held-out",
+    noise: o.Noise = "exp_add",
     delta: o.Delta = 0.05,
     union_bound: o.UnionBound = False,
     use_confidence: o.UseConfidence = None,
@@ -54,6 +59,16 @@ def combine(
             "--table", help="Also show all methods on the records with gold (out of fold), on standard error."
         ),
     ] = False,
+    online: Annotated[
+        bool,
+        typer.Option(
+            "--online", help="Answer each record by what was learnt from the gold before it, then learn from its own."
+        ),
+    ] = False,
+    save_model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="With --online: model file to write at the end, to go on from with --model."),
+    ] = None,
     seed: o.Seed = 0,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -62,41 +77,59 @@ def combine(
 
     Without a model, records that carry gold are learnt from and every record is combined; with no gold at all it is a
     vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it. What was
-    done is said on standard error in one line.
+    done is said on standard error in one line. With --online, weights change as gold arrives: no answer rests on the
+    gold of its own or of a later record; adahedge learns them unless --beta or --learner says otherwise.
     """
     from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, warned
+    from structens.core import ParameterError
     from structens.io import write_predictions
+    from structens.io.ensemble_file import save
 
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     tally = Tally(output=output)
     with warned(tally):
+        chosen = {
+            "align": align,
+            "tie": tie,
+            "beta": o.beta_of(beta),
+            "learner": learner,
+            "absent": absent,
+            "share": share,
+            "epsilon": o.beta_of(epsilon),
+            "noise": noise,
+            "delta": delta,
+            "union_bound": union_bound,
+            "use_confidence": use_confidence,
+            "alpha": alpha,
+            "null_confidence": null_confidence,
+            "ties": ties,
+            "decode": decode,
+            "restriction": o.restriction_of(constraint),
+            "seed": seed,
+        }
         if model is not None:
             refuse_with_model(method, table)
+        if save_model is not None and not online:
+            raise ParameterError("--save-model goes with --online; `structens fit` writes models")
+        if online:
+            from structens.cli.prequential import opened
+
+            ensemble, reading, batches = opened(file, model, method, experts, keep or [], reading, chosen, quiet)
+            redecoded(ensemble, decode, chosen["restriction"])
+        elif model is not None:
             ensemble, header = reading_of(model)
-            redecoded(ensemble, decode, o.restriction_of(constraint))
+            redecoded(ensemble, decode, chosen["restriction"])
             batches = streamed(file, ensemble, {**reading, **header["reading"]}, keep or [], quiet)
         else:
-            chosen = {
-                "align": align,
-                "tie": tie,
-                "beta": o.beta_of(beta),
-                "delta": delta,
-                "union_bound": union_bound,
-                "use_confidence": use_confidence,
-                "alpha": alpha,
-                "null_confidence": null_confidence,
-                "ties": ties,
-                "decode": decode,
-                "restriction": o.restriction_of(constraint),
-                "seed": seed,
-            }
             X = records_of(file, experts, keep or [], reading)
             ensemble = learnt(X, method, chosen, tally, quiet)
             if table:
                 show_table(X, chosen, seed, quiet)
             batches = pieces(X)
-        write_predictions(output, rendered(batches, ensemble, tally, bool(keep), nbest))
+        write_predictions(output, rendered(batches, ensemble, tally, bool(keep), nbest, online=online))
         tally.describe(ensemble)
+        if save_model is not None:
+            save(ensemble, save_model, reading=reading)
     summarise(tally, json=json, quiet=quiet)
 
 
@@ -124,15 +157,28 @@ def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions
 
 
 def rendered(
-    batches: Iterator[ExpertPredictions], ensemble: Ensemble, tally: Tally, with_fields: bool, nbest: int = 0
+    batches: Iterator[ExpertPredictions],
+    ensemble: Ensemble,
+    tally: Tally,
+    with_fields: bool,
+    nbest: int = 0,
+    *,
+    online: bool = False,
 ) -> Iterator[bytes]:
     """JSON Lines of each batch, combined."""
     import numpy as np
 
+    from structens.cli.job import located
+    from structens.ensembles.online import OnlineEnsemble
     from structens.io import printed_units, render_batch
 
     for X in batches:
-        done = ensemble.combine(X, n_best=nbest)
+        with located(X):
+            if online and isinstance(ensemble, OnlineEnsemble):
+                done = ensemble.combine_online(X, n_best=nbest)
+                tally.n_learnt += int(X.has_gold.sum())
+            else:
+                done = ensemble.combine(X, n_best=nbest)
         prediction, alphabet = done.prediction, done.X.alphabet
         confidence, support = done.confidence, done.support
         surface, listed = getattr(done.X, "surface", None), done.n_best

@@ -21,6 +21,11 @@ def fit(
     strip_punct: o.StripPunct = False,
     tie: o.Tie = "expert",
     beta: o.Beta = "held-out",
+    learner: o.Learner = None,
+    absent: o.Absent = "sleep",
+    share: o.Share = 0.01,
+    epsilon: o.Epsilon = "held-out",
+    noise: o.Noise = "exp_add",
     delta: o.Delta = 0.05,
     union_bound: o.UnionBound = False,
     use_confidence: o.UseConfidence = None,
@@ -30,6 +35,9 @@ def fit(
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     seed: o.Seed = 0,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also print the run's losses, regret and bounds, a line each.")
+    ] = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -37,7 +45,7 @@ def fit(
 
     The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
     """
-    from structens.cli.job import Tally, learnt, records_of, summarise, warned
+    from structens.cli.job import Tally, learnt, records_of, say_bounds, summarise, warned
     from structens.core import ParameterError
     from structens.core.fingerprint import fingerprint
     from structens.io.ensemble_file import save
@@ -49,6 +57,11 @@ def fit(
         "align": align,
         "tie": tie,
         "beta": o.beta_of(beta),
+        "learner": learner,
+        "absent": absent,
+        "share": share,
+        "epsilon": o.beta_of(epsilon),
+        "noise": noise,
         "delta": delta,
         "union_bound": union_bound,
         "use_confidence": use_confidence,
@@ -66,3 +79,5 @@ def fit(
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)
     summarise(tally, json=json, quiet=quiet)
+    if verbose:
+        say_bounds(tally)

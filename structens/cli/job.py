@@ -46,6 +46,7 @@ class Tally:
     n_empty: int = 0
     absent: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    bounds: dict[str, float] = field(default_factory=dict)
 
     def count(self, done: Combined) -> None:
         """Add a batch."""
@@ -70,6 +71,7 @@ class Tally:
                     self.details[name] = float(f"{rate:.4g}")
             if ensemble.learner != "hedge":
                 self.details["learner"] = ensemble.learner
+            self.bounds = dict(ensemble.bounds_)
         elif hasattr(ensemble, "best_"):
             self.details = {"expert": ensemble.best_}
 
@@ -91,12 +93,21 @@ class Tally:
             "method": self.method,
             **self.details,
             "learnt_from": self.n_learnt,
+            **({"regret": self.bounds.get("regret"), "bounds": self.bounds} if self.bounds else {}),
             "ties": self.n_ties,
             "records_without_answer": self.n_empty,
             "absent": self.absent,
             "notes": self.notes,
             "output": None if self.output == "-" else self.output,
         }
+
+
+def say_bounds(tally: Tally) -> None:
+    """What the theory says of the run, a line each, on standard error."""
+    if not tally.bounds:
+        say(f"no bounds: {METHODS[tally.method][0]} learns nothing on line")
+    for name, value in tally.bounds.items():
+        say(f"{name}: {value:.6g}")
 
 
 def add_note(notes: list[str], note: str) -> None:
@@ -141,13 +152,27 @@ def learnt(
     tally.method = method or default_method(n_gold > 0)
     ensemble = make_ensemble(tally.method, **chosen)
     tally.n_learnt = n_gold if tally.method in LEARNING else 0
-    with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step:
+    with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step, located(X):
         ensemble.fit(X)
         step(1)
     if n_gold and method in ("vote", "rover"):
         tally.notes.append(f"{n_gold:,} records have gold, which {method} does not use")
     tally.notes += suspicions(X)
     return ensemble
+
+
+@contextmanager
+def located(X: ExpertPredictions) -> Iterator[None]:
+    """Name the file, and the line of the record, in errors that arise after reading."""
+    try:
+        yield
+    except DataError as error:
+        if error.path is not None or not isinstance(X, RecordBatch):
+            raise
+        line = int(X.lines[X.ids.index(error.record)]) if error.record in X.ids else None
+        raise DataError(
+            error.rule, path=X.path, line=line, record=error.record, expert=error.expert, hint=error.hint
+        ) from None
 
 
 def suspicions(X: ExpertPredictions) -> list[str]:

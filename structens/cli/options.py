@@ -84,6 +84,30 @@ Beta = Annotated[
     str,
     typer.Option(help="Learning rate in (0, 1], by held-out data (held-out), or by theory (position, path)."),
 ]
+Learner = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        callback=one_of("hedge", "adahedge", "squint", "fixed-share"),
+        help="How weights are learnt: hedge (at rate --beta, the default), adahedge or squint (which need no rate), or "
+        "fixed-share (for experts that change).",
+    ),
+]
+Absent = Annotated[
+    str,
+    typer.Option(
+        callback=one_of("sleep", "neutral"),
+        help="Experts without an answer keep their weight (sleep) or are charged the others' mean loss (neutral).",
+    ),
+]
+Share = Annotated[float, typer.Option(help="fixed-share: part of the weight dealt out equally after each record.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(help="fpl: inverse scale of the noise, by held-out data (held-out), or 0.5/(p l) (papers)."),
+]
+Noise = Annotated[
+    str,
+    typer.Option(callback=one_of("exp_add", "laplace", "exp_sub", "uniform"), help="fpl: shape of the noise."),
+]
 Delta = Annotated[float, typer.Option(help="Confidence parameter of the on-line-to-batch conversions, in (0, 1).")]
 UnionBound = Annotated[
     bool,

@@ -83,7 +83,9 @@ def held_out_beta(
         return len(rates) - 1 - int(np.argmin(error[::-1]))
 
     if recipe.follows_leaders:
-        return float(EPSILON_GRID[best(EPSILON_GRID)])
+        # where all are equal: much noise brings a vote close to the plain one, but a single path close to any path
+        grid = EPSILON_GRID[::-1] if recipe.rule == "fplcv" else EPSILON_GRID
+        return float(grid[best(grid)])
     coarse = best(BETA_GRID)
     fine = _between(BETA_GRID, coarse)
     return fine[best(fine)]

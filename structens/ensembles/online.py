@@ -102,7 +102,7 @@ class OnlineEnsemble(Ensemble):
         self._adopt(slots, tying, rounds_of(slots, tying, self.loss, self.loss_scale))
         return self
 
-    def combine_online(self, X: Any) -> Combined:
+    def combine_online(self, X: Any, *, n_best: int = 0) -> Combined:
         """Answer every record by what was learnt from the gold of those before it, then learn from its own gold.
 
         A context that occurs for the first time begins with equal weights. What comes out does not depend on how the
@@ -111,6 +111,8 @@ class OnlineEnsemble(Ensemble):
         Parameters
         ----------
         X : ExpertPredictions, or what `ExpertPredictions.of` takes
+        n_best : int
+            As in `combine`.
 
         Raises
         ------
@@ -132,7 +134,7 @@ class OnlineEnsemble(Ensemble):
         history, visit = self._advance(slots)
         self._at_the_time = history.before[visit]
         try:
-            return self._decided(slots, X, 0)
+            return self._decided(slots, X, n_best)
         finally:
             self._at_the_time = None
 

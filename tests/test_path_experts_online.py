@@ -1,0 +1,255 @@
+"""Learning record by record: partial_fit against fit, combine_online against one record at a time, bounds of a run."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from test_path_experts import error_of, records
+
+from structens.core import ExpertPredictions, NotFittedError, ParameterError
+from structens.ensembles import PathExpertEnsemble
+from structens.ensembles.recipe import ALL_RULES
+from structens.io.ensemble_file import load, save
+from structens.losses import CostMatrix
+
+FLAT = records(60, 4, [0.1, 0.4, 0.5])
+GOLD = [["a", "b", "c", "d"], ["b", "a"], ["c"], ["d", "d", "a"], ["a", "c"]] * 8
+
+
+def ragged():
+    """Records of several lengths whose experts are sometimes absent; every fourth without gold."""
+    rng = np.random.default_rng(4)
+    said = {}
+    for name, rate in (("x", 0.1), ("y", 0.4), ("z", 0.5)):
+        rows = [[t if rng.random() > rate else "abcd"[rng.integers(4)] for t in row] for row in GOLD]
+        said[name] = [row if rng.random() > 0.3 else None for row in rows]
+    said["w"] = [list(row) if i % 2 else list(reversed(row)) for i, row in enumerate(GOLD)]
+    gold = [None if i % 4 == 3 else row for i, row in enumerate(GOLD)]
+    return ExpertPredictions.of(said, gold=gold, ids=range(len(GOLD)))
+
+
+RAGGED = ragged()
+
+
+def same(one, other):
+    for name, value in vars(one).items():
+        if name.endswith("_") and not name.startswith("_"):
+            there = getattr(other, name)
+            if isinstance(value, dict):
+                assert value.keys() == there.keys(), name
+                for key in value:
+                    assert np.asarray(value[key]) == pytest.approx(np.asarray(there[key]), abs=1e-9), (name, key)
+            elif isinstance(value, (np.ndarray, float)):
+                assert np.asarray(value) == pytest.approx(np.asarray(there), abs=1e-9), name
+            else:
+                assert list(value) == list(there) if isinstance(value, list) else value == there, name
+
+
+@pytest.mark.parametrize("rule", [r for r in ALL_RULES if r != "last"])
+@pytest.mark.parametrize("tie", ["expert", "position", "label"])
+def test_partial_fit_gives_what_fit_gives(rule, tie):
+    for X in (FLAT[:20], RAGGED[:20]):
+        options = {"rule": rule, "tie": tie, "beta": 0.8, "epsilon": 0.3}
+        whole, piecewise = PathExpertEnsemble(**options).fit(X), PathExpertEnsemble(**options)
+        for i in range(len(X)):
+            piecewise.partial_fit(X[i : i + 1])
+        same(whole, piecewise)
+        assert whole.predict(X) == piecewise.predict(X)
+
+
+@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share"])
+@pytest.mark.parametrize(
+    ("rule", "absent"), [("mvote", "sleep"), ("cv", "neutral"), ("last", "sleep"), ("last", "neutral")]
+)
+def test_partial_fit_with_every_learner(learner, rule, absent):
+    for X, tie in itertools.product((FLAT[:15], RAGGED[:15]), ("expert", "position")):
+        options = {"rule": rule, "tie": tie, "beta": 0.8, "learner": learner, "absent": absent}
+        whole, piecewise = PathExpertEnsemble(**options).fit(X), PathExpertEnsemble(**options)
+        for i in range(len(X)):
+            piecewise.partial_fit(X[i : i + 1])
+        if rule == "last":
+            piecewise.bounds_ = whole.bounds_  # fewer of them: the records are forgotten
+        same(whole, piecewise)
+        assert whole.predict(X) == piecewise.predict(X)
+
+
+def test_partial_fit_goes_on_after_fit():
+    options = {"beta": 0.8, "tie": "position"}
+    same(PathExpertEnsemble(**options).fit(FLAT), PathExpertEnsemble(**options).fit(FLAT[:30]).partial_fit(FLAT[30:]))
+    options["rule"] = "last"
+    made = PathExpertEnsemble(**options).fit(FLAT[:30]).partial_fit(FLAT[30:])
+    assert made.weights_ == pytest.approx(PathExpertEnsemble(**options).fit(FLAT).weights_)
+
+
+def test_rates_that_need_all_records_are_refused():
+    with pytest.raises(ParameterError, match=r"beta='held-out' needs all records at once"):
+        PathExpertEnsemble().partial_fit(FLAT)
+    with pytest.raises(ParameterError, match=r"epsilon='papers' needs all records"):
+        PathExpertEnsemble("fpl", epsilon="papers").partial_fit(FLAT)
+    PathExpertEnsemble(learner="adahedge").partial_fit(FLAT)
+    with pytest.raises(ParameterError, match="rule 'last' and any tie but 'label'"):
+        PathExpertEnsemble(beta=0.5).combine_online(FLAT)
+    with pytest.raises(ParameterError, match="only learner 'hedge' is defined"):
+        PathExpertEnsemble(tie="label", learner="squint").fit(FLAT)
+    with pytest.raises(ParameterError, match="does not go with 'squint'"):
+        PathExpertEnsemble("fpl", learner="squint").fit(FLAT)
+    for name, value in (("learner", "prod"), ("absent", "no"), ("noise", "normal"), ("epsilon", 0.0), ("epsilon", "x")):
+        with pytest.raises(ParameterError, match=f"{name} must be"):
+            PathExpertEnsemble("fpl" if name in ("noise", "epsilon") else "mvote", **{name: value}).fit(FLAT)
+
+
+@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share"])
+@pytest.mark.parametrize("absent", ["sleep", "neutral"])
+def test_online_answers_rest_on_the_records_before(learner, absent):
+    for X in (FLAT, RAGGED):
+        options = {"rule": "last", "beta": 0.8, "learner": learner, "absent": absent}
+        at_once, single = PathExpertEnsemble(**options), PathExpertEnsemble(**options)
+        found = at_once.combine_online(X)
+        expected = []
+        for i in range(len(X)):
+            one = X[i : i + 1]
+            expected += (
+                single.predict(one) if i else PathExpertEnsemble(**{**options, "beta": 1.0}).combine_online(one).answers
+            )
+            single.partial_fit(one)
+            single.aligned_ = at_once.aligned_
+        assert found.answers == expected
+        assert at_once.weights_ == pytest.approx(single.weights_)
+        assert at_once.regret_ == pytest.approx(single.regret_)
+        assert at_once.round_losses_ == pytest.approx(single.round_losses_)
+        pieces = PathExpertEnsemble(**{**options, "align": "always" if at_once.aligned_ else "never"})
+        assert [a for k in range(0, len(X), 7) for a in pieces.combine_online(X[k : k + 7]).answers] == expected
+
+
+def test_gold_of_a_record_does_not_change_its_own_answer():
+    other = RAGGED.with_gold([g if i < 20 else ["d"] for i, g in enumerate(GOLD)])
+    options = {"rule": "last", "learner": "adahedge", "align": "always"}
+    here, there = (PathExpertEnsemble(**options).combine_online(X).answers for X in (RAGGED[:20], other[:21]))
+    now = PathExpertEnsemble(**options).combine_online(RAGGED[:21]).answers
+    assert there[20] == PathExpertEnsemble(**options).combine_online(other[:21]).answers[20]
+    assert now[:20] == here
+
+
+def test_online_learning_pays_off_and_keeps_below_its_bound():
+    X = records(400, 5, [0.05, 0.4, 0.4], wrong="same")
+    for options in ({"learner": "adahedge"}, {"beta": 0.8}):
+        made = PathExpertEnsemble("last", **options)
+        assert error_of(made.combine_online(X).answers, X) < 0.08
+        assert 0 <= made.regret_ <= made.regret_bound_
+        assert made.bounds_["rounds T"] == 400
+        assert made.bounds_["regret"] == made.regret_
+        assert made.bounds_["mean loss of the learner"] == pytest.approx(made.round_losses_.mean())
+
+
+def test_a_model_file_holds_the_state(tmp_path):
+    for tie, learner in (("expert", "adahedge"), ("position", "squint"), ("position-from-end", "hedge")):
+        options = {"rule": "last", "tie": tie, "learner": learner, "beta": 0.8}
+        whole, first = PathExpertEnsemble(**options), PathExpertEnsemble(**options)
+        expected = whole.combine_online(FLAT).answers
+        found = first.combine_online(FLAT[:25]).answers
+        save(first, tmp_path / "m.structens")
+        again = load(tmp_path / "m.structens")[0]
+        assert found + again.combine_online(FLAT[25:]).answers == expected
+        assert again.regret_ == pytest.approx(whole.regret_)
+        assert again.weights_ == pytest.approx(whole.weights_)
+    save(PathExpertEnsemble(beta=0.5).fit(FLAT), tmp_path / "m.structens")
+    with pytest.raises(NotFittedError, match="holds no rounds"):
+        load(tmp_path / "m.structens")[0].partial_fit(FLAT)
+
+
+def test_contexts_that_come_later_begin_with_equal_weights():
+    made = PathExpertEnsemble("last", tie="position", beta=0.5)
+    made.combine_online(records(10, 2, [0.0, 1.0, 1.0], wrong="same"))
+    found = made.combine_online(ExpertPredictions.of({"e0": [["L0"] * 3], "e1": [["L1"] * 3], "e2": [["L1"] * 3]}))
+    assert found.answers == [["L0", "L0", "L1"]]
+
+
+def test_bounds_of_a_run():
+    X = records(200, 5, [0.1, 0.3, 0.5])
+    made = PathExpertEnsemble(tie="position", beta=0.8).fit(X)
+    b = made.bounds_
+    assert b["regret"] <= b["bound on regret"] == made.regret_bound_
+    assert b["mean loss of the learner"] == pytest.approx(made.round_losses_.mean())
+    best = b["mean loss of the best path expert"]
+    assert b["regret a round R_T/T"] == pytest.approx(b["mean loss of the learner"] - best)
+    tail = 2 * math.sqrt(math.log(2 / 0.05) / 200)
+    assert b["H_Rand: bound on excess over the best path expert (theorem 1, this run)"] == pytest.approx(
+        b["regret a round R_T/T"] + tail
+    )
+    assert b["H_Rand: bound on excess before any data (theorem 1)"] == pytest.approx(
+        2 * math.sqrt(5 * math.log(3) / 200) + tail
+    )
+    assert b["H_Rand: bound on expected loss (proposition 1)"] == pytest.approx(
+        b["mean loss of the learner"] + math.sqrt(math.log(1 / 0.05) / 200)
+    )
+    assert (
+        b["H_MVote: bound on expected loss (proposition 2)"] == 2 * b["H_Rand: bound on expected loss (proposition 1)"]
+    )
+    vote, twice, refined = (b[k] for k in list(b)[-3:])
+    assert vote == pytest.approx(error_of(made.predict(X), X))
+    assert twice == pytest.approx(2 * made.expected_loss(X))
+    assert vote <= refined <= twice
+    for rule in ("cv", "fpl", "fplcv"):
+        found = PathExpertEnsemble(rule, tie="position", beta=0.8, epsilon=0.5).fit(X).bounds_
+        vote, twice, refined = (found[k] for k in list(found)[-3:])
+        assert vote <= refined + 1e-12 <= twice + 2e-12
+    assert (
+        "vote on these records" not in PathExpertEnsemble(loss=CostMatrix({("L1", "L2"): 2.0}), beta=0.9).fit(X).bounds_
+    )
+    by_label = PathExpertEnsemble(tie="label", beta=0.9).fit(X).bounds_
+    assert "bound on regret" not in by_label
+    assert by_label["vote on these records"] <= by_label["vote on these records: refined bound (proposition 4)"] + 1e-12
+
+
+def test_bounds_hold_where_chance_has_its_say():
+    """Proposition 1 and its consequences on new records, over 20 draws of the records (delta = .05)."""
+    failed = 0
+    for seed in range(20):
+        X = records(500, 3, [0.1, 0.3, 0.5], seed=seed)
+        made = PathExpertEnsemble("rand", tie="position", beta=0.9).fit(X[:100])
+        failed += made.expected_loss(X[100:]) > made.bounds_["H_Rand: bound on expected loss (proposition 1)"]
+    assert failed <= 3
+
+
+@pytest.mark.parametrize("rule", ["fpl", "fplcv", "fplrand"])
+def test_perturbed_leaders_learn(rule):
+    X = records(300, 4, [0.05, 0.5, 0.5], wrong="same")
+    made = PathExpertEnsemble(rule).fit(X[:200])
+    assert made.beta_ is None
+    assert made.epsilon_ > 0
+    assert error_of(made.predict(X[200:]), X[200:]) < 0.12
+    turned = X.select(["e2", "e0", "e1"])
+    other = PathExpertEnsemble(rule).fit(turned[:200])
+    assert other.epsilon_ == made.epsilon_
+    assert other.predict(turned[200:]) == made.predict(X[200:])
+    assert PathExpertEnsemble(rule, epsilon="papers").fit(X).epsilon_ == pytest.approx(0.5 / 12)
+    assert PathExpertEnsemble(rule, epsilon=0.01, seed=1).fit(X).round_losses_.tolist() != (
+        PathExpertEnsemble(rule, epsilon=0.01, seed=2).fit(X).round_losses_.tolist()
+    )
+
+
+def test_an_expert_that_sleeps_on_easy_records_is_not_blamed():
+    """Expert a is there on hard records only, and the best on them; the others meet easy ones as well."""
+    rng = np.random.default_rng(0)
+    n, hard = 400, np.arange(400) % 2 == 0
+    gold = rng.integers(4, size=(n, 3))
+
+    def said(rate):
+        return np.where(rng.random((n, 3)) < rate[:, None], (gold + 1) % 4, gold)
+
+    def text(rows, there):
+        return [[f"L{x}" for x in row] if t else None for row, t in zip(rows, there, strict=True)]
+
+    everywhere = np.ones(n, dtype=bool)
+    X = ExpertPredictions.of(
+        {
+            "a": text(said(np.full(n, 0.3)), hard),
+            "b": text(said(np.where(hard, 0.55, 0.05)), everywhere),
+            "c": text(said(np.where(hard, 0.55, 0.05)), everywhere),
+        },
+        gold=text(gold, everywhere),
+    )
+    made = PathExpertEnsemble(beta=0.97).fit(X)
+    assert made.weights_[0].argmax() == 0
+    assert made.regret_ <= made.regret_bound_
