@@ -30,6 +30,7 @@ from structens.automata.sample import PathSampler, sample
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_distance import shortest_distance, total_weight
 from structens.automata.shortest_path import shortest_path
+from structens.automata.strings import n_strings
 from structens.automata.topological import Renumbered, connect, top_sort
 from structens.automata.transducer import Transducer
 from structens.automata.union import union
@@ -79,6 +80,7 @@ __all__ = [
     "minimize",
     "n_best",
     "n_paths",
+    "n_strings",
     "ngram_automaton",
     "ngram_gains",
     "path_labels",

@@ -9,15 +9,14 @@ Source: Mohri, "Finite-state transducers in language and speech processing" (199
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from structens.automata.determinize_kernels import FULL, Machine, Work, expand, rehash
 from structens.automata.push import push
-from structens.automata.semiring import Semiring, divide, plus, times
+from structens.automata.semiring import Semiring
 from structens.automata.topological import top_sort
 from structens.automata.weighted import WeightedAutomaton, trimmed
 from structens.core import EPSILON, Automaton, AutomatonError
-
-Subset = list[tuple[int, float]]
-"""States of the argument, ascending, with their residual weights."""
 
 
 def is_deterministic(automaton: Automaton) -> bool:
@@ -28,8 +27,11 @@ def is_deterministic(automaton: Automaton) -> bool:
     >>> is_deterministic(Automaton.from_transitions([(0, 1, 7), (0, 2, 7)], final=[1, 2]))
     False
     """
-    pairs = np.stack([automaton.source, automaton.label])
-    return EPSILON not in automaton.label and len(np.unique(pairs, axis=1).T) == automaton.n_transitions
+    low = int(automaton.label.min(initial=0))
+    key = automaton.source.astype(np.int64) * (int(automaton.label.max(initial=0)) - low + 1) + automaton.label - low
+    if not (np.diff(key) > 0).all():
+        key.sort()
+    return low != EPSILON and bool((np.diff(key) > 0).all())
 
 
 def determinize(
@@ -51,8 +53,8 @@ def determinize(
     max_states : int
         Give up beyond this many states.
     digits : int
-        Two subsets are one state if their residuals agree after rounding: to so many decimals (costs) or significant
-        digits (REAL).
+        Two subsets are one state if their residuals, as costs, agree after rounding to so many decimals; for REAL that
+        is so many significant digits.
 
     Returns
     -------
@@ -83,67 +85,80 @@ def determinize(
     if EPSILON in automaton.label:
         raise AutomatonError("determinize takes automata without EPSILON; call remove_epsilon first")
     pushed = push(automaton, weight, final, semiring)
-    code = int(semiring)
-    subsets: list[Subset] = [[(automaton.start, semiring.one)]]
-    numbers = {_key(subsets[0], semiring, digits): 0}
-    rows: list[tuple[int, int, int, float]] = []
-    final_weight: list[float] = []
-    for q, subset in enumerate(subsets):  # grows while it is walked through
-        ending = semiring.zero
-        for state, residual in subset:
-            ending = plus(code, ending, times(code, residual, float(pushed.final_weight[state])))
-        final_weight.append(ending)
-        for label, (cost, follower) in sorted(_followers(automaton, pushed.weight, subset, semiring).items()):
-            key = _key(follower, semiring, digits)
-            if key not in numbers:
-                numbers[key] = len(subsets)
-                subsets.append(follower)
-                if len(subsets) > max_states:
-                    raise AutomatonError(f"more than {max_states} states are needed; raise max_states or prune first")
-            rows.append((q, numbers[key], label, cost))
-    return _build(rows, final_weight, pushed.total, semiring)
+    n_labels = int(automaton.label.max(initial=0)) + 1
+    key = (automaton.source.astype(np.int64) * n_labels + automaton.label) * (automaton.n_states + 1) + automaton.target
+    order = np.argsort(key, kind="stable") if not (np.diff(key) > 0).all() else np.arange(len(key))
+    machine = Machine(
+        automaton.offsets,
+        automaton.target[order],
+        automaton.label[order],
+        pushed.weight[order],
+        pushed.final_weight,
+        int(semiring),
+        10.0**digits,
+    )
+    work = _first_subset(automaton, semiring)
+    while status := expand(machine, work):
+        if work.progress[0] > max_states:
+            break
+        work = _larger(work, status)
+    if work.progress[0] > max_states:
+        raise AutomatonError(f"more than {max_states} states are needed; raise max_states or prune first")
+    return _build(work, pushed.total, semiring)
 
 
-def _followers(
-    automaton: Automaton, weight: np.ndarray[tuple[int], np.dtype[np.float64]], subset: Subset, semiring: Semiring
-) -> dict[int, tuple[float, Subset]]:
-    """For each label: the weight of the transition, and the subset it leads to."""
-    code = int(semiring)
-    reached: dict[int, dict[int, float]] = {}
-    for state, residual in subset:
-        for e in range(automaton.offsets[state], automaton.offsets[state + 1]):
-            paid = times(code, residual, float(weight[e]))
-            targets = reached.setdefault(int(automaton.label[e]), {})
-            target = int(automaton.target[e])
-            targets[target] = plus(code, targets[target], paid) if target in targets else paid
-    followers = {}
-    for label, targets in reached.items():
-        cost = semiring.zero
-        for target in sorted(targets):
-            cost = plus(code, cost, targets[target])
-        if cost != semiring.zero:  # a product of REAL weights can underflow
-            followers[label] = (cost, [(target, divide(code, targets[target], cost)) for target in sorted(targets)])
-    return followers
+def _first_subset(automaton: Automaton, semiring: Semiring) -> Work:
+    size = max(1024, automaton.n_states)
+    work = Work(
+        ends=np.zeros(size + 1, dtype=np.int64),
+        state=np.empty(4 * size, dtype=np.int32),
+        residual=np.empty(4 * size),
+        code=np.empty(4 * size, dtype=np.int64),
+        hash=np.empty(size, dtype=np.int64),
+        table=np.full(1 << (2 * size - 1).bit_length(), -1, dtype=np.int32),
+        step_ends=np.zeros(size + 1, dtype=np.int64),
+        target=np.empty(2 * automaton.n_transitions + 1024, dtype=np.int32),
+        label=np.empty(2 * automaton.n_transitions + 1024, dtype=np.int32),
+        weight=np.empty(2 * automaton.n_transitions + 1024),
+        final=np.empty(size),
+        key=np.empty((2, 1024), dtype=np.int64),
+        paid=np.empty((2, 1024)),
+        progress=np.zeros(3, dtype=np.int64),
+    )
+    work.state[0], work.residual[0], work.code[0], work.ends[1], work.hash[0] = automaton.start, semiring.one, 0, 1, 0
+    work.progress[0] = 1
+    return work
 
 
-def _key(subset: Subset, semiring: Semiring, digits: int) -> tuple[tuple[int, float], ...]:
-    if semiring is Semiring.REAL:
-        return tuple((state, float(f"{residual:.{digits}g}")) for state, residual in subset)
-    return tuple((state, round(residual, digits) + 0.0) for state, residual in subset)
+def _larger(work: Work, status: int) -> Work:
+    """Make room for twice as many of what there was no room for."""
+    more = {}
+    for name in FULL[status]:
+        array = getattr(work, name)
+        shape = (2, 2 * array.shape[1]) if array.ndim == 2 else 2 * len(array)
+        more[name] = np.empty(shape, dtype=array.dtype)
+        if array.ndim == 1:
+            more[name][: len(array)] = array
+    if "hash" in more:
+        more["table"] = np.full(2 * len(work.table), -1, dtype=np.int32)
+        rehash(more["hash"], int(work.progress[0]), more["table"])
+    return work._replace(**more)
 
 
-def _build(
-    rows: list[tuple[int, int, int, float]], final_weight: list[float], total: float, semiring: Semiring
-) -> WeightedAutomaton:
+def _build(work: Work, total: float, semiring: Semiring) -> WeightedAutomaton:
     """Sort topologically; the total goes to the weights of the start."""
-    columns = np.array([row[:3] for row in rows], dtype=np.int64).reshape(-1, 3).T
-    final = [q for q, ending in enumerate(final_weight) if ending != semiring.zero]
-    made = top_sort(columns[0], columns[1], columns[2], final=final, n_states=len(final_weight))
+    n_states, n_steps = int(work.progress[0]), int(work.progress[2])
+    source = np.repeat(np.arange(n_states), np.diff(work.step_ends[: n_states + 1]))
+    ending: NDArray[np.float64] = work.final[:n_states].copy()
+    final = np.flatnonzero(ending != semiring.zero)
+    made = top_sort(source, work.target[:n_steps], work.label[:n_steps], final=final, n_states=n_states)
     automaton = made.automaton
-    weight = np.array([row[3] for row in rows], dtype=np.float64)[made.transition]
-    ending = np.array(final_weight)[made.state]
+    weight, ending = work.weight[made.transition], ending[made.state]
     begin, end = automaton.offsets[automaton.start : automaton.start + 2]
-    code = int(semiring)
-    weight[begin:end] = [times(code, total, cost) for cost in weight[begin:end].tolist()]
-    ending[automaton.start] = times(code, total, float(ending[automaton.start]))
+    if semiring is Semiring.REAL:
+        weight[begin:end] *= total
+        ending[automaton.start] *= total
+    else:
+        weight[begin:end] += total
+        ending[automaton.start] += total
     return WeightedAutomaton(automaton, weight, ending)

@@ -10,6 +10,7 @@ deterministic automata in linear time" (1992).
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from structens.automata.determinize import is_deterministic
@@ -56,7 +57,7 @@ def minimize(weighted: WeightedAutomaton, semiring: Semiring = Semiring.LOG, *, 
     if automaton.output is not None or not is_deterministic(automaton):
         raise AutomatonError("minimize takes deterministic acceptors; call determinize first")
     pushed = push(automaton, weight, final, semiring)
-    members = _merge(automaton, pushed.weight, pushed.final_weight, digits)
+    members = _merged(automaton, pushed.weight, pushed.final_weight, digits)
     kept = np.flatnonzero(members == np.arange(automaton.n_states))
     number = np.cumsum(members == np.arange(automaton.n_states)) - 1
     transition = np.flatnonzero(np.isin(automaton.source, kept))
@@ -79,18 +80,54 @@ def minimize(weighted: WeightedAutomaton, semiring: Semiring = Semiring.LOG, *, 
     return WeightedAutomaton(small, weights, endings)
 
 
-def _merge(
+def _merged(
     automaton: Automaton, weight: NDArray[np.float64], final: NDArray[np.float64], digits: int
 ) -> NDArray[np.int64]:
     """For each state the highest-numbered state it is merged into."""
+    order = np.lexsort((automaton.label, automaton.source))
+    scale = 10.0**digits
+    codes = np.floor(weight[order] * scale + 0.5).astype(np.int64)
+    endings = np.full(automaton.n_states, -(2**62), dtype=np.int64)
+    ends = np.isfinite(final)
+    endings[ends] = np.floor(final[ends] * scale + 0.5).astype(np.int64)
     members = np.arange(automaton.n_states, dtype=np.int64)
-    rounded = (np.round(weight, digits) + 0.0).tolist()
-    endings = (np.round(final, digits) + 0.0).tolist()
-    seen: dict[tuple[object, ...], int] = {}
-    for q in range(automaton.n_states - 1, -1, -1):
-        steps = [
-            (int(automaton.label[e]), int(members[automaton.target[e]]), rounded[e])
-            for e in range(automaton.offsets[q], automaton.offsets[q + 1])
-        ]
-        members[q] = seen.setdefault((endings[q], *sorted(steps)), q)
+    table = np.full(1 << (2 * automaton.n_states + 1).bit_length(), -1, dtype=np.int32)
+    _merge(automaton.offsets, automaton.target[order], automaton.label[order], codes, endings, members, table)
     return members
+
+
+@njit(cache=True)
+def _merge(offsets, target, label, code, ending, members, table):  # type: ignore[no-untyped-def]
+    """From the last state to the first: the state already seen with the same final weight and transitions, if any."""
+    mask = len(table) - 1
+    for q in range(len(ending) - 1, -1, -1):
+        mixed = _mix(_mix(0, ending[q]), ending[q] >> 31)
+        for e in range(offsets[q], offsets[q + 1]):
+            mixed = _mix(_mix(mixed, label[e]), members[target[e]])
+            mixed = _mix(_mix(mixed, code[e]), code[e] >> 31)
+        slot = mixed & mask
+        while table[slot] >= 0 and not _same(offsets, target, label, code, ending, members, (q, table[slot])):
+            slot = (slot + 1) & mask
+        if table[slot] >= 0:
+            members[q] = table[slot]
+        else:
+            table[slot] = q
+
+
+@njit(cache=True)
+def _same(offsets, target, label, code, ending, members, pair):  # type: ignore[no-untyped-def]
+    q, r = pair
+    begin, other = offsets[q], offsets[r]
+    if ending[q] != ending[r] or offsets[q + 1] - begin != offsets[r + 1] - other:
+        return False
+    for k in range(offsets[q + 1] - begin):
+        e, f = begin + k, other + k
+        if label[e] != label[f] or code[e] != code[f] or members[target[e]] != members[target[f]]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _mix(mixed, value):  # type: ignore[no-untyped-def]
+    """A hash below 2**31, so that no product reaches 2**63."""
+    return (((mixed ^ (value & 0x7FFFFFFF)) * 0x9E3779B1) >> 16) & 0x7FFFFFFF

@@ -37,7 +37,7 @@ from structens.online.squint import Squint, log_squint_weight, squint_potential
 from structens.online.tropical import TropicalLearner, tropical_loss
 from structens.online.tying import TIES, Tying
 from structens.online.visits import Visits, visits_of
-from structens.online.weighted_majority import WeightedMajority
+from structens.online.weighted_majority import Played, WeightedMajority, play_automaton
 
 __all__ = [
     "LEADER_RULES",
@@ -64,6 +64,7 @@ __all__ = [
     "PathLoss",
     "Perturbation",
     "PerturbedLeader",
+    "Played",
     "RationalLearner",
     "RestrictedMajority",
     "Rounds",
@@ -98,6 +99,7 @@ __all__ = [
     "ngram_mbr",
     "noise_of",
     "play",
+    "play_automaton",
     "position_scores",
     "printed_epsilon",
     "rational_loss",

@@ -8,14 +8,69 @@ automaton is that of Figure 1; here weights are multiplied, then pushed.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from structens.automata import Pushed, Semiring, flows, push
 from structens.core import Automaton, DataError, ParameterError
 from structens.online.rates import eta_of
+
+
+class Played(NamedTuple):
+    """What many rounds on one automaton come to.
+
+    Attributes
+    ----------
+    expected : ndarray of float64, shape (n_rounds,)
+        Expected loss of p_t in round t.
+    cumulative : ndarray of float64, shape (n_transitions,)
+        Cumulative loss after all rounds.
+    """
+
+    expected: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+
+
+def play_automaton(automaton: Automaton, losses: ArrayLike, beta: float, *, prior: ArrayLike | None = None) -> Played:
+    """Play all rounds of `WeightedMajority` in one compiled call; each costs a sweep back and one forth.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    losses : array_like, shape (n_rounds, n_transitions)
+        Finite and >= 0.
+    beta : float
+        In (0, 1].
+    prior : array_like, shape (n_transitions,), optional
+        Costs; default 0.
+
+    Raises
+    ------
+    ParameterError, DataError, AutomatonError
+        As `WeightedMajority`.
+
+    Examples
+    --------
+    >>> a = Automaton.from_transitions([(0, 1, 7), (0, 1, 8), (1, 2, 7), (1, 2, 8)], final=[2])
+    >>> play_automaton(a, [[0, 1, 1, 1], [0, 1, 0, 0]], beta=0.5).expected.round(6).tolist()
+    [1.5, 0.333333]
+    """
+    eta = eta_of(beta)
+    n = automaton.n_transitions
+    table = np.ascontiguousarray(losses, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != n or not (np.isfinite(table) & (table >= 0)).all():
+        raise DataError(f"need finite losses >= 0 of shape (n_rounds, {n}); got shape {table.shape}")
+    start = np.zeros(n) if prior is None else np.array(prior, dtype=np.float64)
+    push(automaton, start, None, Semiring.LOG)  # refuses a prior that does not fit, and automata without paths
+    final = np.where(automaton.is_final, 0.0, np.inf)
+    expected, cumulative = np.empty(len(table)), np.zeros(n)
+    arrays = start, final, cumulative
+    _play(automaton.offsets, automaton.target, automaton.start, table, eta, arrays, expected)
+    return Played(expected, cumulative)
 
 
 class WeightedMajority:
@@ -162,3 +217,39 @@ class WeightedMajority:
         if out.shape != (n,) or not (np.isfinite(out) & (out >= 0)).all():
             raise DataError(f"need one finite loss >= 0 for each of {n} transitions; got shape {out.shape}")
         return out
+
+
+@njit(cache=True)
+def _play(offsets, target, start, losses, eta, arrays, expected):  # type: ignore[no-untyped-def]
+    """Each round: distances to the end, shares of the transitions, flows times losses, losses added up."""
+    prior, final, cumulative = arrays
+    n = len(final)
+    distance, share, reached = np.empty(n), np.empty(len(target)), np.empty(n)
+    for t in range(len(losses)):
+        for q in range(n - 1, -1, -1):
+            low = final[q]
+            for e in range(offsets[q], offsets[q + 1]):
+                share[e] = prior[e] + eta * cumulative[e] + distance[target[e]]
+                low = min(low, share[e])
+            reached[q] = 0.0
+            if low == np.inf:
+                distance[q] = np.inf
+                for e in range(offsets[q], offsets[q + 1]):
+                    share[e] = 0.0
+                continue
+            mass = math.exp(low - final[q]) if final[q] < np.inf else 0.0
+            for e in range(offsets[q], offsets[q + 1]):
+                share[e] = math.exp(low - share[e])
+                mass += share[e]
+            distance[q] = low - math.log(mass)
+            for e in range(offsets[q], offsets[q + 1]):
+                share[e] /= mass
+        reached[start] = 1.0
+        expected[t] = 0.0
+        for q in range(start, n):
+            for e in range(offsets[q], offsets[q + 1]):
+                flow = reached[q] * share[e]
+                expected[t] += flow * losses[t, e]
+                reached[target[e]] += flow
+        for e in range(len(target)):
+            cumulative[e] += losses[t, e]
