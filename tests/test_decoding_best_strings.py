@@ -115,3 +115,24 @@ def test_a_mixture_has_final_weights_of_its_own():
     )
     with pytest.raises(DataError, match="one row of final weights"):
         best_strings(a, [[0.5], [0.25]], 2, [[0.5, 1.0]], Semiring.REAL)
+
+
+def test_prefixes_that_go_on_alike_are_extended_once():
+    # 12 regions of 4 slots that say x or nothing, each closed by a label of its own: what lies behind does not matter
+    rng = np.random.default_rng(2)
+    rows, p, best = [], [], 1.0
+    for region in range(12):
+        mass = [1.0]
+        for slot in range(4):
+            q = 5 * region + slot
+            gap = rng.uniform(0.45, 0.55)
+            rows += [(q, q + 1, EPSILON), (q, q + 1, 0)]
+            p += [gap, 1 - gap]
+            mass = [a * gap + b * (1 - gap) for a, b in zip([*mass, 0.0], [0.0, *mass], strict=True)]
+        rows.append((5 * region + 4, 5 * region + 5, 1 + region))
+        p.append(1.0)
+        best *= max(mass)
+    a = Automaton.from_transitions(rows, final=[60])
+    found = best_strings(a, p, semiring=Semiring.REAL, max_expansions=1000)
+    assert found.complete
+    assert found.probability.tolist() == pytest.approx([best])

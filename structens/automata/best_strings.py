@@ -4,7 +4,9 @@ A node of the search is a prefix; it carries the weighted subset of the states t
 determinisation would. Its bound is the sum over the subset of mass times V(q), where V(q) = max(final weight, max over
 labels a of the sum over transitions e with label a of w(e) V(target of e)) is at least the probability of the best
 string from q, and at most the backward probability of q. So the first string taken from the queue is the best one, the
-second the second best. In the worst case the number of nodes is exponential (the problem is NP-hard), hence the cap.
+second the second best. Prefixes whose subsets are equal up to a factor are one state of the determinised automaton:
+what comes after them comes in the same order, so that of such prefixes only the first n to come out are extended. In
+the worst case the number of states is exponential (the problem is NP-hard), hence the cap.
 
 Sources: Mohri and Riley, "An efficient algorithm for the n-best-strings problem" (2002), for determinisation on the
 fly; Gorman and Allauzen, "A* shortest string decoding for non-idempotent semirings" (2022), for A*. The bound is ours.
@@ -28,6 +30,10 @@ from structens.core import EPSILON, Automaton, DataError, ParameterError
 
 MOST_EXPANSIONS = 10_000
 """Prefixes that a search may extend; some 20 ms."""
+
+
+_EQUAL = 1e-12
+"""Shares of a subset that differ by less are the same."""
 
 
 class BestStrings(NamedTuple):
@@ -176,14 +182,20 @@ def search(network: Network, n: int, admissible: Admissible, max_expansions: int
     most = 8 * max_expansions + n + 64
     n_labels = admissible.follower.shape[1]
     queue = _Queue(
-        np.empty((most, 6), np.int64), np.empty(most), np.empty(most, np.int64), np.empty(2 * most, np.int32),
-        np.empty(2 * most), np.zeros((2, n_labels), np.int64), np.zeros(3, np.int64),
+        np.empty((most, 7), np.int64), np.empty(most), np.empty(most, np.int64), np.empty(2 * most, np.int32),
+        np.empty(2 * most), np.zeros((2, n_labels), np.int64), np.full(_table_size(max_expansions), -1, np.int64),
+        np.zeros(3, np.int64),
     )  # fmt: skip
     ended, probability = np.empty(n, np.int64), np.empty(n)
     arcs = _Arcs(network.offsets, network.target, network.label, weight, final)
     count, complete = _search(arcs, first, mass, admissible, queue, max_expansions, ended, probability)
     strings = [_spelled(queue.node, int(node)) for node in ended[:count]]
     return BestStrings(strings, probability[:count] * math.exp(top), bool(complete))
+
+
+def _table_size(max_expansions: int) -> int:
+    """A power of two at least twice the number of states to be kept, and small where few are needed."""
+    return 1 << (2 * max_expansions).bit_length()
 
 
 def _spelled(node: NDArray[np.int64], last: int) -> list[int]:
@@ -244,12 +256,14 @@ class _Arcs(NamedTuple):
 class _Queue(NamedTuple):
     """Nodes, a heap of them, and the subsets."""
 
-    node: NDArray[np.int64]  # parent, label, state of the acceptor, begin and end of the subset, 1 for a whole string
+    # parent, label, state of the acceptor, begin and end of the subset, 1 for a whole string, prefixes extended
+    node: NDArray[np.int64]
     bound: NDArray[np.float64]
     heap: NDArray[np.int64]
     state: NDArray[np.int32]
     mass: NDArray[np.float64]
     group: NDArray[np.int64]  # for one expansion: entries of each label, begin of its subset
+    table: NDArray[np.int64]  # first node of each state of the determinised automaton, by a hash
     used: NDArray[np.int64]  # nodes, heap, subset entries
 
 
@@ -300,6 +314,10 @@ def _search(arcs, first, mass, admissible, queue, max_expansions, ended, probabi
             if count == len(ended):
                 return count, True
             continue
+        same = _same_state(queue, best)
+        if node[same, 6] == len(ended):
+            continue  # as many prefixes as strings are wanted were at least as good, and go on in the same way
+        node[same, 6] += 1
         if n_expansions == max_expansions:
             return count, False
         n_expansions += 1
@@ -349,6 +367,8 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
                     queue.state[k] = arcs.target[e]
                     queue.mass[k] = 0.0
                 queue.mass[k] += queue.mass[i] * arcs.weight[e]
+    for a in range(low, high + 1):
+        _sort(queue.state, queue.mass, group[1, a], group[0, a])
     # Of equal bounds the last one in comes out first: the search goes deep, by the label that occurs first.
     for a in range(high, low - 1, -1):
         bound = 0.0
@@ -363,12 +383,47 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _sort(state, mass, begin, end):  # type: ignore[no-untyped-def]
+    for i in range(begin + 1, end):
+        q, m, k = state[i], mass[i], i
+        while k > begin and state[k - 1] > q:
+            state[k], mass[k] = state[k - 1], mass[k - 1]
+            k -= 1
+        state[k], mass[k] = q, m
+
+
+@njit(cache=True)
+def _same_state(queue, new):  # type: ignore[no-untyped-def]
+    """The first node with the same subset up to a factor, and the same state of the acceptor; or the node itself."""
+    node, table = queue.node, queue.table
+    begin, end = node[new, 3], node[new, 4]
+    h = node[new, 2] + 1
+    for i in range(begin, end):
+        share = int(queue.mass[i] / queue.bound[new] * 1073741824.0 + 0.5)
+        h = (h * 1000003 + queue.state[i]) % 2147483647
+        h = (h * 1000003 + share) % 2147483647
+    place = h & (len(table) - 1)
+    while table[place] >= 0:
+        old = table[place]
+        if node[old, 2] == node[new, 2] and node[old, 4] - node[old, 3] == end - begin:
+            shift, equal = node[old, 3] - begin, True
+            for i in range(begin, end):
+                distance = queue.mass[i] / queue.bound[new] - queue.mass[i + shift] / queue.bound[old]
+                equal = equal and queue.state[i] == queue.state[i + shift] and abs(distance) < _EQUAL
+            if equal:
+                return old
+        place = (place + 1) & (len(table) - 1)
+    table[place] = new
+    return new
+
+
+@njit(cache=True)
 def _put(queue, bound, parent, label, q, begin, end, whole):  # type: ignore[no-untyped-def]
     new = queue.used[0]
     queue.used[0] = new + 1
     node, heap = queue.node, queue.heap
     node[new, 0], node[new, 1], node[new, 2] = parent, label, q
-    node[new, 3], node[new, 4], node[new, 5] = begin, end, whole
+    node[new, 3], node[new, 4], node[new, 5], node[new, 6] = begin, end, whole, 0
     queue.bound[new] = bound
     i = queue.used[1]
     queue.used[1] = i + 1
