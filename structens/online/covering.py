@@ -37,7 +37,7 @@ def covering_paths(automaton: Automaton) -> Ragged:
     useful = connect(automaton).transition
     uncovered: NDArray[np.bool_] = np.zeros(automaton.n_transitions, dtype=np.bool_)
     uncovered[useful] = True
-    paths = []
+    paths: list[NDArray[np.int64]] = []
     while uncovered.any() or not paths:
         path = shortest_path(automaton, -uncovered.astype(np.float64))
         paths.append(path)
