@@ -13,12 +13,15 @@ from structens.automata.edit_transducer import EditCosts, edit_transducer
 from structens.automata.epsilon import remove_epsilon
 from structens.automata.expectation import Expectation, divergence, entropy, expectation, pushed_mean
 from structens.automata.expert import ExpertAutomaton, expert_automaton
+from structens.automata.graph import from_networkx, to_networkx
 from structens.automata.history import HistoryAutomaton, history_automaton, ngram_gains
 from structens.automata.label_acceptor import LabelAcceptor
+from structens.automata.labelled import LabelledAutomaton
 from structens.automata.marginals import Flows, expected_loss, flows
 from structens.automata.minimize import minimize
 from structens.automata.n_best import BestPaths, n_best
 from structens.automata.ngram import compose_ngram, ngram_automaton
+from structens.automata.parallel import Merged, merge_parallel
 from structens.automata.paths import log10_paths, longest_path, n_paths, path_labels
 from structens.automata.project import project
 from structens.automata.prune import prune
@@ -50,6 +53,8 @@ __all__ = [
     "Flows",
     "HistoryAutomaton",
     "LabelAcceptor",
+    "LabelledAutomaton",
+    "Merged",
     "PathSampler",
     "Pushed",
     "Renumbered",
@@ -73,10 +78,12 @@ __all__ = [
     "expected_loss",
     "expert_automaton",
     "flows",
+    "from_networkx",
     "history_automaton",
     "is_deterministic",
     "log10_paths",
     "longest_path",
+    "merge_parallel",
     "minimize",
     "n_best",
     "n_paths",
@@ -95,6 +102,7 @@ __all__ = [
     "sample",
     "shortest_distance",
     "shortest_path",
+    "to_networkx",
     "top_sort",
     "total_weight",
     "union",
