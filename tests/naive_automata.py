@@ -179,3 +179,41 @@ def n_distinct_futures(automaton, weight, final_weight, semiring):
         share = {a: w / total if semiring is Semiring.REAL else w - total for a, w in ways.items()}
         futures.add(frozenset((a, round(float(w), 6)) for a, w in share.items()))
     return len(futures)
+
+
+def best_strings(automaton, weight, final_weight):
+    """(cost, labels read) of every string of finite cost, best first, ties in the order of labels."""
+    ways = string_weights(automaton, weight, final_weight, Semiring.TROPICAL)
+    best = {}
+    for (read, _), cost in ways.items():
+        best[read] = min(cost, best.get(read, math.inf))
+    return sorted((cost, read) for read, cost in best.items())
+
+
+def edit_cost(read, written, substitution, insertion, deletion):
+    """Least cost of turning one string into the other; costs are functions of labels."""
+    if not read:
+        return sum(insertion(b) for b in written)
+    if not written:
+        return sum(deletion(a) for a in read)
+    a, b = read[-1], written[-1]
+    return min(
+        edit_cost(read[:-1], written[:-1], substitution, insertion, deletion) + substitution(a, b),
+        edit_cost(read[:-1], written, substitution, insertion, deletion) + deletion(a),
+        edit_cost(read, written[:-1], substitution, insertion, deletion) + insertion(b),
+    )
+
+
+def ngram_cost(labels, ngrams, costs):
+    """Cost of every occurrence of every n-gram."""
+    return sum(
+        cost
+        for gram, cost in zip(ngrams, costs, strict=True)
+        for i in range(len(labels) - len(gram) + 1)
+        if tuple(labels[i : i + len(gram)]) == tuple(gram)
+    )
+
+
+def mean(probabilities, value):
+    """Of a function of paths."""
+    return sum(p * value(path) for path, p in probabilities.items())

@@ -88,7 +88,8 @@ def compose_edit(
     """Compose an automaton with the edit transducer and a string.
 
     Paths of the result are alignments; the least cost (TROPICAL) over the alignments of a path is its weight plus its
-    edit distance to the string.
+    edit distance to the string. An EPSILON of the automaton and an insertion can change places, which gives two paths:
+    for sums over alignments (LOG) call `remove_epsilon` first.
 
     Parameters
     ----------
