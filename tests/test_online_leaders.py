@@ -11,8 +11,12 @@ from scipy.stats import chisquare
 from strategies_automata import automata
 from test_online_slots import aligned
 
+from structens.align import align
 from structens.automata import n_paths
 from structens.core import Automaton, DataError, ParameterError
+from structens.datasets import ads
+from structens.ensembles.vote import vote
+from structens.losses import slot_losses
 from structens.online import (
     NOISES,
     Perturbation,
@@ -260,3 +264,39 @@ def test_bounds_of_the_papers_as_corrected():
                 assert leader_mean_regret(p, length, n, largest) * n == pytest.approx(whole)
             assert leader_mean_regret(p, length, n) > 2 * math.sqrt(length * math.log(p) / n)
     assert leader_regret(50, 1, 20.0) == pytest.approx(math.sqrt(20 * 50 * math.log(50)))  # normalised Hamming
+
+
+def ads_errors(which, preset, noise, scale=100.0, n_folds=6):
+    """Mean errors of H_FPL and H_FPL-CV on ADS, m = 200."""
+    slots = align(ads(which, preset, n=2400, seed=1))
+    loss, rows = slot_losses(slots), []
+    for fold in range(n_folds):
+        train = np.zeros(len(slots), dtype=bool)
+        train[fold * 200 : fold * 200 + 200] = True
+        rounds = rounds_of(slots[np.flatnonzero(train)], Tying.learn(slots, "position"))
+        rest, costs = slots[np.flatnonzero(~train)], loss[~train[slots.record]]
+        made = [convert_leaders(rounds, Perturbation(1 / scale, noise, fold), rule) for rule in ("fpl", "fplcv")]
+        firsts = [vote(rest.labels, m.weights[rest.position]).first for m in made]
+        rows.append([costs[np.arange(len(costs)), first].mean() for first in firsts])
+    return np.mean(rows, axis=0)
+
+
+# the specification's re-simulation, with room for few sequences and folds
+@pytest.mark.parametrize(
+    ("which", "preset", "noise", "scale", "expected", "room"),
+    [
+        (1, "matched", "exp_add", 100, (0.0201, 0.0540), (0.002, 0.04)),
+        (1, "matched", "laplace", 100, (0.2550, 0.1830), (0.06, 0.04)),
+        (1, "matched", "laplace", 50, (0.0205, 0.1055), (0.02, 0.05)),
+        (1, "matched", "laplace", 20, (0.0205, 0.0205), (0.002, 0.01)),
+        (1, "matched", "uniform", 100, (0.0205, 0.0205), (0.002, 0.002)),
+        (1, "matched", "exp_sub", 100, (0.1710, 0.1900), (0.06, 0.05)),
+        (1, "printed", "exp_add", 100, (0.0300, 0.1150), (0.004, 0.04)),
+        (2, "printed", "laplace", 100, (0.2380, 0.3990), (0.006, 0.004)),
+        (3, "matched", "exp_add", 100, (0.1830, 0.3200), (0.008, 0.008)),
+        (3, "printed", "exp_add", 100, (0.0600, 0.2400), (0.006, 0.008)),
+    ],
+)
+def test_ads_as_far_as_it_can_be_reproduced(which, preset, noise, scale, expected, room):
+    found = ads_errors(which, preset, noise, scale)
+    assert (np.abs(found - expected) <= room).all(), found
