@@ -2,12 +2,17 @@
 
 from structens.core.fingerprint import fingerprint
 from structens.io.batch import RecordBatch
+from structens.io.const_fst import const_fst_bytes, read_const_fst, write_const_fst
+from structens.io.htk import read_htk_lattice
+from structens.io.kaldi import iter_kaldi_lattices, read_kaldi_lattice
 from structens.io.model_file import FORMAT_VERSION, read_model, write_model
 from structens.io.normalize import Folder, Folding, Surface, printed_units
+from structens.io.openfst import openfst_text, read_openfst, write_openfst
 from structens.io.output import atomic_output
 from structens.io.reader import iter_records, read_records
 from structens.io.sequences import Join, Sequences, join_by_id, read_sequences
 from structens.io.source import read_lines
+from structens.io.symbols import Symbols, read_symbols, symbols_text, write_symbols
 from structens.io.warning import DataWarning
 from structens.io.writer import check_kept, render_batch, write_predictions
 
@@ -20,17 +25,30 @@ __all__ = [
     "RecordBatch",
     "Sequences",
     "Surface",
+    "Symbols",
     "atomic_output",
     "check_kept",
+    "const_fst_bytes",
     "fingerprint",
+    "iter_kaldi_lattices",
     "iter_records",
     "join_by_id",
+    "openfst_text",
     "printed_units",
+    "read_const_fst",
+    "read_htk_lattice",
+    "read_kaldi_lattice",
     "read_lines",
     "read_model",
+    "read_openfst",
     "read_records",
     "read_sequences",
+    "read_symbols",
     "render_batch",
+    "symbols_text",
+    "write_const_fst",
     "write_model",
+    "write_openfst",
     "write_predictions",
+    "write_symbols",
 ]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,7 @@ from structens.io.source import Source, display_name, read_lines
 MOST = 2**31 - 2
 """Highest label number: codes are int32."""
 
-_WHOLE = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|\+?[Ii]nf(?:inity)?", re.ASCII)
-_BLANKS = re.compile(r"[ \t]+")
 
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -47,11 +46,11 @@ def fields(text: str) -> list[str]:
     >>> fields(" 0 1\tK "), fields(" ")
     (['0', '1', 'K'], [])
     """
-    return [part for part in _BLANKS.split(text) if part]
+    parts = text.replace("\t", " ").split(" ")
+    return [part for part in parts if part] if "" in parts else parts
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A line of a file, to raise errors about it and to read its fields."""
 
     path: str
@@ -68,9 +67,9 @@ class Place:
         ------
         DataError
         """
-        if not _WHOLE.fullmatch(text) or int(text) > most:
-            raise self.error(f"{what} must be a whole number from 0 to {most}; got {text!r}")
-        return int(text)
+        if text.isascii() and text.isdecimal() and len(text) < 20 and (number := int(text)) <= most:
+            return number
+        raise self.error(f"{what} must be a whole number from 0 to {most}; got {text!r}")
 
     def number(self, text: str, what: str, *, infinite: bool = True) -> float:
         """A number; not NaN, not minus infinity, and no overflow in disguise.
@@ -79,9 +78,9 @@ class Place:
         ------
         DataError
         """
-        if not is_number(text) or (math.isinf(float(text)) and not (infinite and "n" in text.lower())):
+        if not is_number(text) or (abs(number := float(text)) == math.inf and not (infinite and "n" in text.lower())):
             raise self.error(f"{what} must be a number; got {text!r}")
-        return float(text)
+        return number
 
 
 def is_number(text: str) -> bool:
