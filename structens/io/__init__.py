@@ -1,20 +1,24 @@
 """Readers and writers: strict JSON Lines in, whole files out, models without pickle."""
 
+from typing import TYPE_CHECKING, Any
+
 from structens.core.fingerprint import fingerprint
 from structens.io.batch import RecordBatch
-from structens.io.const_fst import const_fst_bytes, read_const_fst, write_const_fst
-from structens.io.htk import read_htk_lattice
-from structens.io.kaldi import iter_kaldi_lattices, read_kaldi_lattice
 from structens.io.model_file import FORMAT_VERSION, read_model, write_model
 from structens.io.normalize import Folder, Folding, Surface, printed_units
-from structens.io.openfst import openfst_text, read_openfst, write_openfst
 from structens.io.output import atomic_output
 from structens.io.reader import iter_records, read_records
 from structens.io.sequences import Join, Sequences, join_by_id, read_sequences
 from structens.io.source import read_lines
-from structens.io.symbols import Symbols, read_symbols, symbols_text, write_symbols
 from structens.io.warning import DataWarning
 from structens.io.writer import check_kept, render_batch, write_predictions
+
+if TYPE_CHECKING:
+    from structens.io.const_fst import const_fst_bytes, read_const_fst, write_const_fst
+    from structens.io.htk import read_htk_lattice
+    from structens.io.kaldi import iter_kaldi_lattices, read_kaldi_lattice
+    from structens.io.openfst import openfst_text, read_openfst, write_openfst
+    from structens.io.symbols import Symbols, read_symbols, symbols_text, write_symbols
 
 __all__ = [
     "FORMAT_VERSION",
@@ -52,3 +56,37 @@ __all__ = [
     "write_predictions",
     "write_symbols",
 ]
+
+_AUTOMATA = {
+    "const_fst": (
+        "const_fst_bytes",
+        "read_const_fst",
+        "write_const_fst",
+    ),
+    "htk": ("read_htk_lattice",),
+    "kaldi": (
+        "iter_kaldi_lattices",
+        "read_kaldi_lattice",
+    ),
+    "openfst": (
+        "openfst_text",
+        "read_openfst",
+        "write_openfst",
+    ),
+    "symbols": (
+        "Symbols",
+        "read_symbols",
+        "symbols_text",
+        "write_symbols",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what knows automata, and with it the compiler, when it is used: reading records needs neither."""
+    from importlib import import_module
+
+    for module, names in _AUTOMATA.items():
+        if name in names:
+            return getattr(import_module(f"structens.io.{module}"), name)
+    raise AttributeError(f"module 'structens.io' has no attribute {name!r}")
