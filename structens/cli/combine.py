@@ -87,6 +87,7 @@ def combine(
 
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     tally = Tally(output=output)
+    ensemble: Ensemble
     with warned(tally):
         chosen = {
             "align": align,
