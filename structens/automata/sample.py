@@ -166,15 +166,17 @@ def _walk(offsets, sums, codes, start, uniform, table, length):  # type: ignore[
             state[i], walk[i] = start, first + i
         while n > 0:
             # Three loops, of which two have no branch, so that the loads of many walks are under way together.
+            # After the last transition of the longest path there is no number left, and none is needed.
+            column = min(k, uniform.shape[1] - 1)
             for i in range(n):
                 begin, end[i] = offsets[state[i]], offsets[state[i] + 1]
-                guess[i] = begin + np.int64(uniform[walk[i], k] * (end[i] - begin))
+                guess[i] = begin + np.int64(uniform[walk[i], column] * (end[i] - begin))
             for i in range(n):
                 if guess[i] < end[i]:
                     guess[i] = offsets[state[i]] + codes[guess[i], 3]
             going = 0
             for i in range(n):
-                e, x = guess[i], uniform[walk[i], k]
+                e, x = guess[i], uniform[walk[i], column]
                 while e < end[i] and sums[e, 0] <= x:
                     e += 1
                 if e == end[i]:
