@@ -39,7 +39,7 @@ def test_methods_that_learn_need_gold():
     assert "by ROVER" in run("combine", "e.jsonl").err
     for method in ("best", "mvote", "cv", "rand"):
         result = run("combine", "e.jsonl", "--method", method, "-o", "o.jsonl")
-        result.refused("no record has gold, and this method learns from gold")
+        result.refused("e.jsonl: no record has gold, and this method learns from gold")
     assert os.listdir() == ["e.jsonl"]
     put(n=5)
     assert "5 records have gold, which vote does not use" in run("combine", "e.jsonl", "--method", "vote").notes
@@ -59,6 +59,13 @@ def test_alignment_on_request():
     assert len(run("combine", "e.jsonl", "--align", "always").rows[0]["experts"][1]) == 3
     put(made=records())
     run("combine", "e.jsonl", "--align", "never").refused("record 'r", "position by position needs equal lengths")
+    run("fit", "e.jsonl", "-o", "m", "--align", "never").refused("e.jsonl:")
+    put("even.jsonl", records(uneven=False))
+    assert run("fit", "even.jsonl", "-o", "m.structens").code == 0
+    one = {"id": "x", "experts": {"alpha": ["a"], "beta": ["a", "b"]}}
+    put("new.jsonl", [{"id": 1, "experts": {"alpha": ["a"]}}, one])
+    said = run("combine", "new.jsonl", "-m", "m.structens").refused("position by position needs equal lengths")
+    assert said.startswith("structens: new.jsonl:2: record 'x': 'alpha' says 1 units, but 'beta' says 2")
 
 
 def test_surface_forms_of_folded_units():
@@ -229,6 +236,9 @@ ELSEWHERE = {
     "alignment": "structens.evaluate.alignment",
     "ignore_token": "ignore_tokens of evaluate_experts; an option is repeated, so it has the name of one",
     "json": "format of render",
+    "online": "combine_online of the ensembles",
+    "save_model": "path of save",
+    "verbose": "bounds_ of the ensembles",
     "quiet": "Python is quiet by itself",
 }
 """Options that are no parameters of the same name, and what they are in Python."""
