@@ -213,6 +213,36 @@ class Ensemble(Estimator):
         length = sum(len(g) for _, g in pairs)
         return 1.0 - sum(edit_distance(g, a) for a, g in pairs) / max(length, 1)
 
+    def weighted_slots(self, X: Any) -> tuple[Slots, NDArray[np.float64]]:
+        """The slots of records and the weight of each expert in each: the weighted path-expert automata.
+
+        Parameters
+        ----------
+        X : ExpertPredictions, or what `ExpertPredictions.of` takes
+
+        Returns
+        -------
+        slots : Slots
+        weights : ndarray of float64, shape (n_slots, p)
+            Not negative, up to a factor a slot; of experts that are awake. `decode` and `restriction` play no part.
+
+        Raises
+        ------
+        NotFittedError, DataError
+            As `combine`.
+
+        Examples
+        --------
+        >>> from structens.ensembles import MajorityVote
+        >>> X = ExpertPredictions.of({"a": ["on"], "b": ["in"]})
+        >>> MajorityVote().fit(X).weighted_slots(X)[1].tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+        """
+        self._check_fitted()
+        X = ExpertPredictions.of(X).reindex(self.names_)
+        slots = self._slots(X)
+        return slots, self._weights(slots, X)
+
     def _slots(self, X: ExpertPredictions) -> Slots:
         return align(X, mode="always" if self.aligned_ else "never")
 
