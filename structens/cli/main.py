@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from structens.cli import combine, evaluate, fit
+from structens.cli import automaton, combine, evaluate, fit
 
 app = typer.Typer(
     name="structens",
@@ -29,6 +29,7 @@ app = typer.Typer(
 app.command("combine", epilog="Example: structens combine experts.jsonl -o combined.jsonl --table")(combine.combine)
 app.command("fit", epilog="Example: structens fit labelled.jsonl -o tagger.structens --method mvote")(fit.fit)
 app.command("evaluate", epilog="Example: structens evaluate combined.jsonl --gold gold.jsonl")(evaluate.evaluate)
+app.command("automaton", epilog="Example: structens automaton experts.jsonl --id w1 -o w1.svg")(automaton.automaton)
 
 
 def _show_version(value: bool) -> None:
