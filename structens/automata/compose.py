@@ -153,7 +153,8 @@ def _second_side(two: Automaton | Transducer, present: NDArray[np.bool_], rank: 
 def _explored(one: First, two: Second, start: int, start_2: int, max_states: int) -> tuple[Work, int]:
     """Find all pairs and their transitions; the arrays are made larger between two runs of the kernel, never in it."""
     # Large at once: pages that are never touched cost nothing, moving what has been found does.
-    n_pairs, n_steps = 4 * len(one.kind) + 1024, 24 * len(one.target) + 4096
+    n_states, n_flags = len(one.kind), 1 + int(one.kind.any())
+    n_pairs, n_steps = min(n_flags * len(two.silent), 16) * n_states + 1024, 24 * len(one.target) + 4096
     n_slots = 1 << (2 * n_pairs - 1).bit_length()
     work = Work(
         key=np.full(n_slots, -1, dtype=np.int64),

@@ -10,14 +10,13 @@ the K shortest paths: a new algorithm and an experimental comparison" (1999), fo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from structens.automata.distinct import best_distinct
-from structens.automata.paths import longest_path
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_path import NO_BEST_PATH
 from structens.automata.weights import as_semiring, as_weights
@@ -94,29 +93,24 @@ def n_best(
     >>> len(n_best(same, [1.0, 2.0], 5).paths), len(n_best(same, [1.0, 2.0], 5, distinct=True).paths)
     (2, 1)
     """
-    if n < 1:
+    if not 1 <= n < 2**31:
         raise ParameterError(f"n must be a number of paths >= 1; got {n}")
     as_semiring(semiring, (Semiring.TROPICAL,), "n_best", NO_BEST_PATH)
     weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
     if distinct:
         return BestPaths(*best_distinct(automaton, weight, final, n))
-    offsets, target = automaton.offsets, automaton.target
-    n = min(n, _count(offsets, target, weight, final, automaton.start, n)) if automaton.n_states else 0
+    offsets, target, size = automaton.offsets, automaton.target, automaton.n_states
+    best, step = np.empty(size), np.empty(size, dtype=np.int32)
+    count, longest = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    _sweep(offsets, target, weight, final, n, best, (step, count, longest))
+    n = min(n, int(count[automaton.start])) if size else 0
     if n == 0:
         raise AutomatonError(f"no path of finite cost leads from start state {automaton.start} to a final state")
-    size = automaton.n_states
-    # Every array is as large as the worst case needs; pages that are never touched cost nothing.
-    n_entries = size + (n - 1) * (longest_path(automaton) + 1)
-    n_nodes = automaton.n_transitions + n_entries
-    lists = _Lists(
-        np.empty((n_entries, 3), dtype=np.int64),
-        np.empty(n_entries),
-        np.empty((n_nodes, 4), dtype=np.int64),
-        np.empty(n_nodes),
-        np.empty((size, 2), dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-    )
-    _begin(offsets, target, weight, final, lists)
+    lists = _empty(automaton, n, int(longest[automaton.start]))
+    # Entry q is the best way from state q.
+    lists.entry_cost[:size], lists.entry[:size, 0], lists.entry[:size, 2] = best, step, _UNKNOWN
+    lists.entry[:size, 1] = np.where(step == _STOP, _NONE, target[step]) if len(target) else _NONE
+    lists.state[:, 0], lists.state[:, 1], lists.used[0] = _UNKNOWN, np.arange(size), size
     found = np.empty(n, dtype=np.int64)
     _enumerate(offsets, target, weight, final, automaton.start, lists, found)
     lengths = np.empty(n, dtype=np.int64)
@@ -126,14 +120,29 @@ def n_best(
     return BestPaths(Ragged.from_lengths(transitions, lengths), lists.entry_cost[found])
 
 
+def _empty(automaton: Automaton, n: int, longest: int) -> _Lists:
+    """As large as the worst case needs; pages that are never touched cost nothing."""
+    n_entries = automaton.n_states + (n - 1) * (longest + 1)
+    n_nodes = automaton.n_transitions + n_entries
+    number = np.int32 if n_nodes < 2**31 else np.int64
+    return _Lists(
+        np.empty((n_entries, 3), dtype=number),
+        np.empty(n_entries),
+        np.empty((n_nodes, 4), dtype=number),
+        np.empty(n_nodes),
+        np.empty((automaton.n_states, 2), dtype=number),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
 class _Lists(NamedTuple):
     """The lists and heaps of all states, as arrays."""
 
-    entry: NDArray[np.int64]  # transition or _STOP, entry that goes on from there, next entry of the same state
+    entry: NDArray[Any]  # transition or _STOP, entry that goes on from there, next entry of the same state
     entry_cost: NDArray[np.float64]
-    node: NDArray[np.int64]  # of a skew heap: transition or _STOP, entry, left, right
+    node: NDArray[Any]  # of a skew heap: transition or _STOP, entry, left, right
     node_cost: NDArray[np.float64]
-    state: NDArray[np.int64]  # root of the heap, last entry of the list
+    state: NDArray[Any]  # root of the heap, last entry of the list
     used: NDArray[np.int64]  # entries, nodes
 
 
@@ -144,34 +153,24 @@ _UNKNOWN = -2
 
 
 @njit(cache=True)
-def _count(offsets, target, weight, final, start, limit):  # type: ignore[no-untyped-def]
-    """Number of accepting paths of finite cost, at most `limit`."""
-    count = np.zeros(len(final), dtype=np.int64)
-    for q in range(len(final) - 1, start - 1, -1):
-        if final[q] < np.inf:
-            count[q] = 1
-        for e in range(offsets[q], offsets[q + 1]):
-            if weight[e] < np.inf:
-                count[q] = min(limit, count[q] + count[target[e]])
-    return count[start]
-
-
-@njit(cache=True)
-def _begin(offsets, target, weight, final, lists):  # type: ignore[no-untyped-def]
-    """Entry q is the best way from state q."""
+def _sweep(offsets, target, weight, final, limit, best, others):  # type: ignore[no-untyped-def]
+    """Of each state: least cost to the end and how it is got; paths of finite cost, at most `limit`; longest path."""
+    step, count, longest = others
+    stop = np.uint64(offsets[len(final)])
     for q in range(len(final) - 1, -1, -1):
-        best, transition, tail = final[q], _STOP, _NONE
-        for e in range(offsets[q], offsets[q + 1]):
-            cost = weight[e] + lists.entry_cost[target[e]]
-            if cost < best:
-                best, transition, tail = cost, e, target[e]
-        lists.entry[q, 0] = transition
-        lists.entry[q, 1] = tail
-        lists.entry[q, 2] = _UNKNOWN
-        lists.entry_cost[q] = best
-        lists.state[q, 0] = _UNKNOWN
-        lists.state[q, 1] = q
-    lists.used[0] = len(final)
+        start, low, chosen = np.uint64(offsets[q]), final[q], np.int64(_STOP)
+        ways, hops = np.int64(low < np.inf), np.int64(0)
+        for k in range(stop - start):
+            e = start + np.uint64(k)
+            r = np.uint64(target[e])
+            cost = weight[e] + best[r]
+            if cost < low:
+                low, chosen = cost, np.int64(e)
+            if cost < np.inf:
+                ways += np.int64(count[r])
+                hops = max(hops, np.int64(longest[r]) + 1)
+        best[q], step[q], count[q], longest[q] = low, chosen, min(ways, limit), hops
+        stop = start
 
 
 @njit(cache=True)
