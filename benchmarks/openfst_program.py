@@ -1,4 +1,4 @@
-"""A small C++ program that times OpenFst's own templates on machines read from files; compiled where that is possible."""
+"""A small C++ program that times OpenFst's own templates on machines read from files; compiled where it can be."""
 
 from __future__ import annotations
 

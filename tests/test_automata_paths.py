@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from structens.automata import (
+    PathSampler,
     Semiring,
     expert_automaton,
     log10_paths,
@@ -265,3 +266,38 @@ def test_records_that_make_no_automaton():
         expert_automaton(slots_of([[0, 1, 2]]), 1)
     with pytest.raises(DataError, match="record 0: slot 1 has no answer of any expert"):
         expert_automaton(slots_of([[0, 1, 2], [ABSENT] * 3]), 0)
+
+
+def test_more_paths_do_not_change_the_first_ones():
+    sampler = PathSampler(figure(3, 40), np.arange(120) / 50)
+    many = sampler.draw(300, seed=5).to_list()
+    for n in (1, 63, 64, 65, 299):
+        assert sampler.draw(n, seed=5).to_list() == many[:n]
+
+
+@given(st.sampled_from([Semiring.LOG, Semiring.REAL]), st.data())
+def test_tables_of_the_sampler_give_each_number_its_transition(semiring, data):
+    """Where a uniform number falls decides; checked at and around every border between two transitions."""
+    numbers = st.sampled_from([0.0, 1e-300, 1.0, 2.0, 3.0]) if semiring is Semiring.REAL else None
+    automaton, weight, final = data.draw(given_automata.weighted(semiring, numbers))
+    if naive.total_weight(automaton, weight, final, semiring) == semiring.zero:
+        return
+    pushed = push(automaton, weight, final, semiring)
+    shares = pushed.weight if semiring is Semiring.REAL else np.exp(-pushed.weight)
+    start = automaton.start
+    begin, end = automaton.offsets[start : start + 2]
+    borders = np.concatenate([[0.0], np.cumsum(shares[begin:end])])
+    points = [x for b in borders for x in (b - 1e-9, b + 1e-9) if 0 <= x < 1]
+    points += [0.0, np.nextafter(1.0, 0.0)]
+
+    class Fixed(np.random.Generator):
+        def random(self, size):
+            return np.full(size, point)
+
+    for point in points:
+        path = PathSampler(automaton, weight, final, semiring).draw(1, Fixed(np.random.PCG64(0)))[0].tolist()
+        place = int(np.searchsorted(borders, point, side="right")) - 1
+        near = min(abs(borders - point)) < 1e-12 * len(borders)
+        assert all(shares[e] > 0 for e in path)
+        if not near:
+            assert path[:1] == ([begin + place] if place < end - begin else [])

@@ -8,7 +8,7 @@ from naive_online import path_flows, path_probabilities, paths_of
 
 from structens.automata import expected_loss, sample
 from structens.core import Automaton, AutomatonError, DataError, ParameterError
-from structens.online import WeightedMajority, averaged_flows, cv_round, round_losses, thetas
+from structens.online import WeightedMajority, averaged_flows, cv_round, play_automaton, round_losses, thetas
 from structens.online.bounds import hedge_regret
 
 # COLT 2015, figure 1
@@ -233,3 +233,38 @@ def test_losses_are_copied():
     learner.update(loss)
     loss[:] = 7
     assert learner.losses.tolist() == [[0.0, 1.0]]
+
+
+@given(games())
+def test_all_rounds_in_one_call_are_the_rounds_one_by_one(game):
+    a, losses, prior, beta = game
+    learner = WeightedMajority(a, beta, prior=prior)
+    one_by_one = [learner.update(loss) for loss in losses]
+    played = play_automaton(a, losses, beta, prior=prior)
+    assert played.expected == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
+    assert played.cumulative == pytest.approx(losses.sum(axis=0), abs=1e-12)
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 120), st.integers(0, 10**6))
+def test_positionwise_regret_bound(p, n_slots, n_rounds, seed):
+    # Identity 2 of the specification: on Figure 1 normalised regret is at most sqrt(T ln p / 2), whatever the length.
+    rng = np.random.default_rng(seed)
+    states = np.arange(n_slots)
+    rows = [(int(k), int(k) + 1, j) for k in states for j in range(p)]
+    a = Automaton.from_transitions(rows, final=[n_slots])
+    if seed % 2:
+        losses = (np.sin(np.arange(n_rounds)[:, None] * rng.random(n_slots * p)) > 0).astype(float)
+    else:
+        losses = (rng.random((n_rounds, n_slots * p)) < rng.random(n_slots * p)).astype(float)
+    eta = math.sqrt(8 * math.log(p) / n_rounds)
+    learner = play_automaton(a, losses, math.exp(-eta)).expected.sum()
+    best = losses.sum(axis=0).reshape(n_slots, p).min(axis=1).sum()
+    assert (learner - best) / n_slots <= math.sqrt(n_rounds * math.log(p) / 2) + 1e-9
+
+
+@pytest.mark.parametrize("losses", [[[1.0]], [1.0] * 4, [[-1.0] * 4], [[math.nan] * 4]])
+def test_bad_losses_of_many_rounds(losses):
+    with pytest.raises(DataError, match="need finite losses"):
+        play_automaton(FIGURE_1, losses, 0.5)
+    with pytest.raises(ParameterError):
+        play_automaton(FIGURE_1, [[0.0] * 4], 0.0)
