@@ -70,8 +70,8 @@ class PathExpertEnsemble(OnlineEnsemble):
     noise : {"exp_add", "laplace", "exp_sub", "uniform"}
         Shape of FPL's noise, see `structens.online.noise`.
     loss : "hamming", "edit" or AdditiveLoss
-        "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`); on
-        real data as good as "hamming" on aligned slots, no better. In `fit` only.
+        "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`);
+        docs/losses.md says where that pays. In `fit` only.
     loss_scale : {"per_substructure", "normalized"}
         What beta is an exponent of: losses of slots, or of slots divided by the record's length.
     delta : float

@@ -11,7 +11,7 @@ Mohri and Warmuth, "On-line learning algorithms for path experts with non-additi
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,7 +116,8 @@ class ComposedLearner:
         """Probability that a path expert drawn now takes each transition of the automaton, shape (n_transitions,)."""
         weighted = self.weight()
         flow = flows(*weighted).transition
-        return np.bincount(weighted.automaton.label, weights=flow, minlength=self.automaton.n_transitions)
+        out: NDArray[Any] = np.bincount(weighted.automaton.label, flow, minlength=self.automaton.n_transitions)
+        return out
 
     def draw(self, n: int, seed: int | np.random.Generator) -> Ragged:
         """Path experts drawn at random, as numbers of transitions (RRWM and TRWM)."""

@@ -81,7 +81,8 @@ class HistoryLearner:
     def flows(self) -> NDArray[np.float64]:
         """Probability that a path takes each transition of the automaton given, shape (n_transitions,)."""
         flow = flows(self.history.automaton, self.weight(), None, Semiring.LOG).transition
-        return np.bincount(self.history.transition, weights=flow, minlength=self.automaton.n_transitions)
+        out: NDArray[Any] = np.bincount(self.history.transition, flow, minlength=self.automaton.n_transitions)
+        return out
 
     def expected_gain(self, labels: ArrayLike, target: ArrayLike) -> float:
         """Mean gain of a path drawn now, if transitions say `labels` and `target` is right."""
@@ -169,7 +170,8 @@ class SlotHistoryLearner:
         history, parameter, place = self._of(slots, record)
         flow = flows(history.automaton, -self.eta * self.cumulative.ravel()[parameter], None, Semiring.LOG).transition
         n_slots = int(slots.lengths[record])
-        return np.bincount(place, weights=flow, minlength=n_slots * self.n_experts).reshape(n_slots, self.n_experts)
+        out: NDArray[Any] = np.bincount(place, flow, minlength=n_slots * self.n_experts)
+        return out.reshape(n_slots, self.n_experts)
 
     def update(self, slots: Slots, record: int, target: ArrayLike) -> float:
         """Learn from a record.

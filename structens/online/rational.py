@@ -25,7 +25,9 @@ from structens.online.composed import ComposedLearner, PathLoss
 Phase = tuple[int, ...]
 """Labels of the pattern read so far, then the number of units left out since its first."""
 
-_BEFORE, _AFTER, _CONSTANT = (-1,), (-2,), (-3,)
+_BEFORE: Phase = (-1,)
+_AFTER: Phase = (-2,)
+_CONSTANT: Phase = (-3,)
 
 
 class RationalLearner(ComposedLearner):
@@ -152,7 +154,7 @@ def occurrences(
     said = np.asarray(labels, dtype=np.int32).tolist()
     worth = _patterns(gain, target)
     inner = {pattern[:k] for pattern in worth for k in range(1, len(pattern))}
-    start = (automaton.start, _BEFORE)
+    start: tuple[int, Phase] = (automaton.start, _BEFORE)
     numbers, states = {start: 0}, [start]
     rows: list[tuple[int, int, int, float]] = []
     for here in states:  # grows while it is walked through
