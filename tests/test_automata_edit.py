@@ -137,6 +137,7 @@ def test_arrays_of_an_earlier_result_are_written_over():
     assert (once_more.weight == compose_edit(*weighted[:2], long).weight).all()
 
 
+@pytest.mark.compiled
 def test_a_large_composition_agrees_with_the_general_one():
     weighted = random_automaton(2001, 20_000, 30, seed=2, width=50)
     y = np.arange(6)

@@ -130,4 +130,4 @@ def _same(offsets, target, label, code, ending, members, pair):  # type: ignore[
 @njit(cache=True)
 def _mix(mixed, value):  # type: ignore[no-untyped-def]
     """A hash below 2**31, so that no product reaches 2**63."""
-    return (((mixed ^ (value & 0x7FFFFFFF)) * 0x9E3779B1) >> 16) & 0x7FFFFFFF
+    return (((mixed ^ (np.int64(value) & 0x7FFFFFFF)) * 0x9E3779B1) >> 16) & 0x7FFFFFFF
