@@ -78,7 +78,7 @@ def read_symbols(source: Source, *, escape: bool = False) -> Symbols:
     """
     path = display_name(source)
     names: dict[int, str] = {}
-    seen: dict[str, int] = {}
+    seen: dict[tuple[str, bool], int] = {}
     for line, text in text_lines(source):
         parts, place = fields(text), Place(path, line)
         if not parts:
@@ -86,10 +86,12 @@ def read_symbols(source: Source, *, escape: bool = False) -> Symbols:
         if len(parts) != 2:
             raise place.error(f"a line holds a name and its number; this one has {len(parts)} fields")
         name, number = unescaped(parts[0]) if escape else parts[0], place.whole(parts[1], "the number", MOST)
-        if name in seen or number in names:
-            what = f"name {name!r}" if name in seen else f"number {number}"
-            raise place.error(f"{what} is in line {seen[name if name in seen else names[number]]} already")
-        names[number], seen[name] = name, line
+        mark = name, escape and number == 0  # where names are escaped, one may be called like EPSILON
+        if mark in seen:
+            raise place.error(f"name {name!r} is in line {seen[mark]} already")
+        if number in names:
+            raise place.error(f"number {number} is that of {names[number]!r} already")
+        names[number], seen[mark] = name, line
     epsilon = names.pop(0, None)
     numbers = tuple(sorted(names))
     return Symbols(Alphabet(tuple(names[number] for number in numbers)), numbers, epsilon)
