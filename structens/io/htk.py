@@ -22,7 +22,7 @@ from structens.io.source import Source, display_name
 NULL_WORDS = ("!NULL", "!ENTER", "!EXIT", "!SENT_START", "!SENT_END", "<s>", "</s>")
 """Words that stand for nothing said."""
 
-_FIELD = re.compile(r"""\s*([^\s=]+)=("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)(?=\s|$)""")
+_FIELD = re.compile(r"""\s*([^\s=]+)=("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?!")(?:[^\s\\]|\\.)*)(?=\s|$)""")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _SHORT = {
     "START": "S",
