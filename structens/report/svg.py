@@ -73,19 +73,18 @@ def to_svg(picture: Picture) -> str:
     top = _MARGIN + (30.0 if picture.title else 0.0)
     canvas = _Canvas(left, [y + top for y in plan.y], plan, top)
     edges: list[str] = []
-    texts: list[str] = []
+    texts: dict[int, str] = {}
     order = sorted(
         ((e in picture.best, picture.thickness[e], e, k, b) for b in bundles for k, e in enumerate(b.members)),
         key=lambda row: row[:3],
     )
     for best, _, e, k, bundle in order:  # the best path last, on top
-        line, text = _transition(picture, canvas, bundle, e, _offset(k) * pitch, best)
+        line, texts[e] = _transition(picture, canvas, bundle, e, _offset(k) * pitch, best)
         edges.append(line)
-        texts.append(text)
     bottom = [y + _RADIUS for y in canvas.y]
     bottom += [y + top + _extent(b, pitch, noted)[1] for b, way in zip(bundles, plan.way, strict=True) for _, y in way]
     height = max(bottom, default=top) + _MARGIN + (10.0 if any(picture.stops) else 0.0)
-    return _document(picture, width, height, [*edges, *_states(picture, canvas), *texts])
+    return _document(picture, width, height, [*edges, *_states(picture, canvas), *(texts[e] for e in sorted(texts))])
 
 
 class _Bundle(NamedTuple):
