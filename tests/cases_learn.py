@@ -146,8 +146,9 @@ def more_paths_than_numbers(case):
     small = expert_automaton(all_different(251, 15), 0).automaton
     assert log10_paths(small) == pytest.approx(case.values["log10_paths_251x15"], abs=5e-4)
     assert n_paths(small) == 251**15 > 2**63
+    slots = all_different(50, 3000)
     tracemalloc.start()
-    a = expert_automaton(all_different(50, 3000), 0).automaton
+    a = expert_automaton(slots, 0).automaton
     learner, rng = WeightedMajority(a, 0.5), np.random.default_rng(0)
     for _ in range(10):
         learner.update(rng.random(a.n_transitions))

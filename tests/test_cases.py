@@ -3,18 +3,20 @@
 The checks of a family stand in a file of their own, ``cases_*.py``; see `case_adapter`.
 """
 
+import sys
 from importlib import import_module
 
 import pytest
 
-pytest.register_assert_rewrite("run_cli", "case_adapter")
+pytest.register_assert_rewrite(*({"run_cli", "case_adapter"} - sys.modules.keys()))
 from case_adapter import CASES, CHECKS, FAMILIES, FILE  # noqa: E402
 
 if not FILE.exists():
     pytest.skip("../shared/cases/cases.jsonl, which holds the acceptance cases, is not there", allow_module_level=True)
 
 for family in ("cases_combine", "cases_read", "cases_learn", "cases_process"):
-    pytest.register_assert_rewrite(family)
+    if family not in sys.modules:
+        pytest.register_assert_rewrite(family)
     import_module(family)
 
 NOT_YET = {
