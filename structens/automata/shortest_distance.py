@@ -135,7 +135,7 @@ def log_distance_to_end(
     [999999.307, 1000000.0, 0.693]
     """
     parts = np.empty((3, len(final)))
-    _log(offsets, target, weight, final, parts, np.empty(_room(offsets)), np.empty(0))
+    _log(offsets, target, weight, final, parts, np.empty((2, _room(offsets))), np.empty(0))
     return parts
 
 
@@ -151,7 +151,7 @@ def push_log(
     [0.693, 0.693]
     """
     parts, pushed = np.empty((3, len(final))), np.empty(len(target))
-    _log(offsets, target, weight, final, parts, np.empty(_room(offsets)), pushed)
+    _log(offsets, target, weight, final, parts, np.empty((2, _room(offsets))), pushed)
     return parts, pushed
 
 
@@ -205,8 +205,9 @@ def _tropical(offsets, target, weight, final, distance):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def _log(offsets, target, weight, final, parts, scratch, pushed):  # type: ignore[no-untyped-def]
+def _log(offsets, target, weight, final, parts, rows, pushed):  # type: ignore[no-untyped-def]
     """Distances to the end; and the pushed weights, if there is room for them."""
+    scratch = rows[0]
     distance, low, excess = parts[0], parts[1], parts[2]
     last = len(final) - 1
     while last >= 0:
@@ -215,11 +216,11 @@ def _log(offsets, target, weight, final, parts, scratch, pushed):  # type: ignor
         while first > 0 and stop - offsets[first - 1] <= _BLOCK and _leaps(target, offsets, first - 1, last):
             first -= 1
         start = offsets[first]
-        least = _extend(weight, target, distance, start, stop, scratch)
-        if len(pushed):
-            _copy(scratch, start, stop, pushed)
+        # Pushed weights begin as the costs. Exponentials go elsewhere, or that loop would not become vector code.
+        costs, first_cost = (pushed, start) if len(pushed) else (rows[1], np.int64(0))
+        least = _extend(weight, target, distance, start, stop, costs, first_cost)
         if least < np.inf:
-            _exp(scratch, stop - start, least)
+            _exp(costs, first_cost, scratch, stop - start, least)
         for q in range(first, last + 1):
             mass = _sum(scratch, offsets[q] - start, offsets[q + 1] - start)
             low[q] = least
@@ -242,21 +243,14 @@ def _leaps(target, offsets, q, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
-def _extend(weight, target, distance, start, stop, scratch):  # type: ignore[no-untyped-def]
-    low, begin = np.inf, np.uint64(start)
+def _extend(weight, target, distance, start, stop, costs, first):  # type: ignore[no-untyped-def]
+    low, begin, place = np.inf, np.uint64(start), np.uint64(first)
     for k in range(np.uint64(stop) - begin):
         e = begin + np.uint64(k)
         x = weight[e] + distance[np.uint64(target[e])]
-        scratch[np.uint64(k)] = x
+        costs[place + np.uint64(k)] = x
         low = min(low, x)
     return low
-
-
-@njit(cache=True)
-def _copy(scratch, start, stop, pushed):  # type: ignore[no-untyped-def]
-    begin = np.uint64(start)
-    for k in range(np.uint64(stop) - begin):
-        pushed[begin + np.uint64(k)] = scratch[np.uint64(k)]
 
 
 @njit(cache=True)
@@ -282,20 +276,21 @@ def _sum(scratch, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _exp(scratch, size, low):  # type: ignore[no-untyped-def]
-    """``scratch = exp(low - scratch)`` to 6e-16; the compiler turns the loop into vector instructions.
+def _exp(costs, first, scratch, size, low):  # type: ignore[no-untyped-def]
+    """``scratch = exp(low - costs[first:])`` to 6e-16; the compiler turns the loop into vector instructions.
 
     exp(x) = 2^(k/8) exp(r) with k the nearest integer to 8 x / log 2, a table for the first factor and Taylor's series
     to the seventh power for the second (|r| <= log(2)/16). Arguments below -80 count as -80: 1.8e-35 of the best.
     """
-    for i in range(size):
-        x = max(low - scratch[i], -80.0)
+    place = np.uint64(first)
+    for i in range(np.uint64(size)):
+        x = max(low - costs[place + np.uint64(i)], -80.0)
         k = math.floor(x * _PER_STEP + 0.5)
         r = (x - k * _STEP_HIGH) - k * _STEP_LOW
         r2 = r * r
         series = (1.0 + r) + (1 / 2 + r * (1 / 6)) * r2
         series += ((1 / 24 + r * (1 / 120)) + (1 / 720 + r * (1 / 5040)) * r2) * (r2 * r2)
-        scratch[i] = series * _POWERS[-int(k)]
+        scratch[np.uint64(i)] = series * _POWERS[np.uint64(-int(k))]
 
 
 @njit(cache=True)
