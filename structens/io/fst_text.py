@@ -60,16 +60,17 @@ class Place(NamedTuple):
         """The error, to raise."""
         return DataError(rule, path=self.path, line=self.line, hint=hint)
 
-    def whole(self, text: str, what: str, most: int = 10**18) -> int:
-        """A whole number >= 0.
+    def whole(self, text: str, what: str, most: int | None = None) -> int:
+        """A whole number >= 0, of at most 18 digits.
 
         Raises
         ------
         DataError
         """
-        if text.isascii() and text.isdecimal() and len(text) < 20 and (number := int(text)) <= most:
-            return number
-        raise self.error(f"{what} must be a whole number from 0 to {most}; got {text!r}")
+        if text.isascii() and text.isdecimal() and len(text) <= 18 and (most is None or int(text) <= most):
+            return int(text)
+        limit = "" if most is None else f" to {most}"
+        raise self.error(f"{what} must be a whole number from 0{limit}; got {text!r}")
 
     def number(self, text: str, what: str, *, infinite: bool = True) -> float:
         """A number; not NaN, not minus infinity, and no overflow in disguise.
