@@ -33,6 +33,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
             "cross_predict",
             "make_ensemble",
         ],
+        "online": ["WeightedMajority"],
         "evaluate": ["evaluate_experts", "evaluate_methods"],
         "io": ["iter_records", "read_records", "write_predictions"],
         "io.ensemble_file": ["load", "save"],

@@ -78,19 +78,18 @@ def signals_leave_the_old_output(case):
 def output_over_the_input(case):
     Path("learn.jsonl").write_text(many(20))
     assert run("fit", "learn.jsonl", "-o", "m.structens", "-q").code == 0
-    for options in ([], ["-m", "m.structens"]):
-        text = many(50)
+    model = Path("m.structens").read_bytes()
+    Path("experts.jsonl").write_text(many(50))
+    Path("link.jsonl").symlink_to("experts.jsonl")
+    os.link("experts.jsonl", "hard.jsonl")
+    for command in (["combine"], ["combine", "-m", "m.structens"], ["fit"]):
         for name in ("experts.jsonl", "link.jsonl", "hard.jsonl"):
-            for path in Path().glob("*.jsonl"):
-                path.unlink()
-            Path("experts.jsonl").write_text(text)
-            Path("link.jsonl").symlink_to("experts.jsonl")
-            os.link("experts.jsonl", "hard.jsonl")
-            expected = run("combine", "experts.jsonl", *options).out
-            assert run("combine", "experts.jsonl", "-o", name, *options).code == 0
-            assert Path(name).read_text() == expected
-            assert Path("experts.jsonl").read_text() == (text if name == "hard.jsonl" else expected)
-            assert sorted(p.name for p in Path().iterdir() if p.suffix == ".tmp") == []
+            done = run(*command, "experts.jsonl", "-o", name)
+            assert (done.code, done.out) == (2, "")
+            assert "would replace the input" in done.err
+            assert Path(name).read_text() == many(50)
+    assert run("combine", "experts.jsonl", "-m", "m.structens", "-o", "m.structens").code == 2
+    assert Path("m.structens").read_bytes() == model
 
 
 def on_a_terminal(args, **variables):

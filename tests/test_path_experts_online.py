@@ -149,13 +149,13 @@ def test_a_model_file_holds_the_state(tmp_path):
         expected = whole.combine_online(FLAT).answers
         found = first.combine_online(FLAT[:25]).answers
         save(first, tmp_path / "m.structens")
-        again = load(tmp_path / "m.structens")[0]
+        again = load(tmp_path / "m.structens")
         assert found + again.combine_online(FLAT[25:]).answers == expected
         assert again.regret_ == pytest.approx(whole.regret_)
         assert again.weights_ == pytest.approx(whole.weights_)
     save(PathExpertEnsemble(beta=0.5).fit(FLAT), tmp_path / "m.structens")
     with pytest.raises(NotFittedError, match="holds no rounds"):
-        load(tmp_path / "m.structens")[0].partial_fit(FLAT)
+        load(tmp_path / "m.structens").partial_fit(FLAT)
 
 
 def test_contexts_that_come_later_begin_with_equal_weights():

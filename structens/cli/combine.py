@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def combine(
+    ctx: typer.Context,
     file: o.File,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write (.gz, .zst); - is standard output.")
@@ -85,31 +86,13 @@ def combine(
     from structens.io import write_predictions
     from structens.io.ensemble_file import save
 
-    reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
+    o.refuse_same_file(output, input=file, model=model)
+    if model is not None:
+        o.refuse_settled(ctx)
+    reading, chosen = o.chosen_options(ctx)
     tally = Tally(output=output)
     ensemble: Ensemble
     with warned(tally):
-        chosen = {
-            "align": align,
-            "tie": tie,
-            "beta": o.beta_of(beta),
-            "learner": learner,
-            "absent": absent,
-            "share": share,
-            "epsilon": o.beta_of(epsilon),
-            "noise": noise,
-            "delta": delta,
-            "union_bound": union_bound,
-            "use_confidence": use_confidence,
-            "alpha": alpha,
-            "null_confidence": null_confidence,
-            "ties": ties,
-            "decode": decode,
-            "restriction": o.restriction_of(constraint),
-            "seed": seed,
-        }
-        if model is not None:
-            refuse_with_model(method, table)
         if save_model is not None and not online:
             raise ParameterError("--save-model goes with --online; `structens fit` writes models")
         if online:
@@ -132,15 +115,6 @@ def combine(
         if save_model is not None:
             save(ensemble, save_model, reading=reading)
     summarise(tally, json=json, quiet=quiet)
-
-
-def refuse_with_model(method: str | None, table: bool) -> None:
-    """Options that a model has settled already."""
-    from structens.core import ParameterError
-
-    for name, given in (("--method", method is not None), ("--table", table)):
-        if given:
-            raise ParameterError(f"{name} does not go with --model: the model was fitted with its own method")
 
 
 def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:

@@ -34,6 +34,9 @@ def evaluate(
     alignment: Annotated[
         bool, typer.Option("--alignment", help="With --per-record: show what stands against what.")
     ] = False,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="How often each two experts say the same, instead.")
+    ] = False,
     present_only: Annotated[
         bool,
         typer.Option("--present-only", help="Score records that a system answered; else missing ones are deletions."),
@@ -63,19 +66,22 @@ def evaluate(
     """Show error rates with 95 % intervals.
 
     For a file with experts: every expert, majority, ROVER and the oracles (and other --methods). For files of
-    predictions: one row a file, named after it. Rates are in percent of the gold units; the micro rate is summed errors
-    over summed length, the macro rate the mean of the records' rates.
+    predictions: one row a file, named after it. Rates are in percent of the gold units; error % (the micro rate) is
+    summed errors over summed length, mean % (the macro rate) the mean of the records' rates.
     """
     import sys
 
     from structens.cli.console import say, tell
-    from structens.cli.job import Tally, warned
+    from structens.cli.job import Tally, located, warned
     from structens.cli.scoring import compared, evaluation_of, listed, read_scored
     from structens.core import ParameterError
-    from structens.report import render, wants_color
+    from structens.evaluate import agreement as agreement_of
+    from structens.report import render, render_agreement, wants_color
 
     if format not in ("table", "json", "md"):
         raise ParameterError(f"format must be table, json or md; got {format!r}")
+    if (alignment and not per_record) or sum((per_record, agreement, compare is not None)) > 1:
+        raise ParameterError("--alignment goes with --per-record; of --per-record, --agreement and --compare give one")
     reading: dict[str, Any] = {"normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     tally = Tally()
     with warned(tally):
@@ -88,7 +94,11 @@ def evaluate(
             "n_resamples": n_resamples,
             "seed": seed,
         }
-        evaluation = evaluation_of(X, o.names_of(methods), scored, is_experts, quiet)
+        if agreement:
+            tell(render_agreement(agreement_of(X), "json" if json else format))
+            return
+        with located(X):
+            evaluation = evaluation_of(X, o.names_of(methods), scored, is_experts, quiet)
     if not quiet:
         for note in tally.notes:
             say(f"note: {note}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,6 +10,7 @@ from structens.cli import options as o
 
 
 def fit(
+    ctx: typer.Context,
     file: o.File,
     output: Annotated[str, typer.Option("--output", "-o", help="Model file to write (.structens).")],
     method: o.Method = None,
@@ -52,32 +53,16 @@ def fit(
 
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
-    reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
-    chosen = {
-        "align": align,
-        "tie": tie,
-        "beta": o.beta_of(beta),
-        "learner": learner,
-        "absent": absent,
-        "share": share,
-        "epsilon": o.beta_of(epsilon),
-        "noise": noise,
-        "delta": delta,
-        "union_bound": union_bound,
-        "use_confidence": use_confidence,
-        "alpha": alpha,
-        "null_confidence": null_confidence,
-        "ties": ties,
-        "decode": decode,
-        "restriction": o.restriction_of(constraint),
-        "seed": seed,
-    }
+    o.refuse_same_file(output, input=file)
+    reading, chosen = o.chosen_options(ctx)
     tally = Tally(output=output)
     with warned(tally):
         X = records_of(file, experts, [], reading)
         ensemble = learnt(X, method, chosen, tally, quiet)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)
+        if method is None and not tally.n_learnt:
+            tally.notes.append("no record has gold: the model has learnt nothing, and votes")
     summarise(tally, json=json, quiet=quiet)
     if verbose:
         say_bounds(tally)

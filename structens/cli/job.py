@@ -23,7 +23,7 @@ from structens.ensembles import (
     make_ensemble,
 )
 from structens.io import DataWarning, RecordBatch, iter_records, read_records
-from structens.io.ensemble_file import load
+from structens.io.ensemble_file import load_with_header
 
 LOOKED_AT = 2000
 """Records of the first, quick look for suspicious experts."""
@@ -220,7 +220,7 @@ def reading_of(model: str) -> tuple[Ensemble, dict[str, Any]]:
     """A model and its header."""
     if not Path(model).exists():
         raise DataError("there is no such model file", path=model, hint="make one with `structens fit`")
-    return load(model)
+    return load_with_header(model)
 
 
 def streamed(

@@ -29,6 +29,30 @@ def one_of(*allowed: str) -> Callable[[typer.CallbackParam, str | None], str | N
     return check
 
 
+def between(low: float, high: float, *, open_low: bool = False) -> Callable[[typer.CallbackParam, Any], Any]:
+    """A check of a number's range; text that is no number, such as the name of a rule, is left to the method.
+
+    Examples
+    --------
+    >>> between(0, 1)(SimpleNamespace(name="alpha"), 3.0)
+    Traceback (most recent call last):
+    structens.core.errors.ParameterError: alpha must be between 0 and 1; got 3.0
+    """
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        number = beta_of(value) if isinstance(value, str) else value
+        if isinstance(number, float) and not (low < number <= high if open_low else low <= number <= high):
+            from structens.core.errors import ParameterError  # numpy comes with it, which --help can spare
+
+            raise ParameterError(
+                f"{param.name} must be {'above' if open_low else 'between'} {low:g} and "
+                f"{'at most ' if open_low else ''}{high:g}; got {number!r}"
+            )
+        return value
+
+    return check
+
+
 def known_method(value: str | None) -> str | None:
     """A check that refuses an unknown method before any work.
 
@@ -82,7 +106,10 @@ Tie = Annotated[
 ]
 Beta = Annotated[
     str,
-    typer.Option(help="Learning rate in (0, 1], by held-out data (held-out), or by theory (position, path)."),
+    typer.Option(
+        callback=between(0, 1, open_low=True),
+        help="Learning rate in (0, 1], by held-out data (held-out), or by theory (position, path).",
+    ),
 ]
 Learner = Annotated[
     Optional[str],  # noqa: UP045
@@ -99,7 +126,10 @@ Absent = Annotated[
         help="Experts without an answer keep their weight (sleep) or are charged the others' mean loss (neutral).",
     ),
 ]
-Share = Annotated[float, typer.Option(help="fixed-share: part of the weight dealt out equally after each record.")]
+Share = Annotated[
+    float,
+    typer.Option(callback=between(0, 1), help="fixed-share: part of the weight dealt out equally after each record."),
+]
 Epsilon = Annotated[
     str,
     typer.Option(help="fpl: inverse scale of the noise, by held-out data (held-out), or 0.5/(p l) (papers)."),
@@ -108,7 +138,10 @@ Noise = Annotated[
     str,
     typer.Option(callback=one_of("exp_add", "laplace", "exp_sub", "uniform"), help="fpl: shape of the noise."),
 ]
-Delta = Annotated[float, typer.Option(help="Confidence parameter of the on-line-to-batch conversions, in (0, 1).")]
+Delta = Annotated[
+    float,
+    typer.Option(callback=between(0, 1), help="Confidence parameter of the on-line-to-batch conversions, in (0, 1)."),
+]
 UnionBound = Annotated[
     bool,
     typer.Option("--union-bound", help="Choose the suffix of rounds by a bound that holds for all of them at once."),
@@ -120,9 +153,13 @@ UseConfidence = Annotated[
         help="Experts' confidences in a vote: none, average or maximum (default: maximum for rover, else none).",
     ),
 ]
-Alpha = Annotated[float, typer.Option(help="ROVER: weight of the frequency against the confidence, in [0, 1].")]
+Alpha = Annotated[
+    float,
+    typer.Option(callback=between(0, 1), help="ROVER: weight of the frequency against the confidence, in [0, 1]."),
+]
 NullConfidence = Annotated[
-    float, typer.Option(help="ROVER: confidence of nothing, and of units without one, in [0, 1].")
+    float,
+    typer.Option(callback=between(0, 1), help="ROVER: confidence of nothing, and of units without one, in [0, 1]."),
 ]
 Ties = Annotated[
     str,
@@ -160,6 +197,61 @@ def beta_of(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+READING = ("unit", "normalize", "casefold", "strip_punct")
+"""Options of how records are read, which a model remembers."""
+LEARNING = (
+    *("align", "tie", "beta", "learner", "absent", "share", "epsilon", "noise", "delta", "union_bound"),
+    *("use_confidence", "alpha", "null_confidence", "ties", "decode", "seed"),
+)
+"""Options of the methods."""
+
+
+def chosen_options(ctx: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How records are read, and the parameters of the method, as given on the command line."""
+    given = ctx.params
+    chosen = {name: given[name] for name in LEARNING}
+    chosen["restriction"] = restriction_of(given["constraint"])
+    return {name: given[name] for name in READING}, {
+        **chosen,
+        "beta": beta_of(chosen["beta"]),
+        "epsilon": beta_of(chosen["epsilon"]),
+    }
+
+
+def refuse_settled(ctx: typer.Context) -> None:
+    """Refuse options given beside a model that the model has settled; another decoder or constraint may be given.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from structens.core.errors import ParameterError
+
+    for name in ("method", "table", "experts", *READING, *LEARNING):
+        source = ctx.get_parameter_source(name)
+        if name != "decode" and source is not None and source.name == "COMMANDLINE":
+            option = name.replace("_", "-")
+            raise ParameterError(f"--{option} does not go with --model: the model was fitted with its own {option}")
+
+
+def refuse_same_file(output: str, **inputs: str | None) -> None:
+    """Refuse an output that would replace an input, also by way of a link.
+
+    Raises
+    ------
+    ParameterError
+    """
+    import os
+
+    for what, path in inputs.items():
+        if path in (None, "-") or output == "-" or not (os.path.exists(path) and os.path.exists(output)):
+            continue
+        if os.path.samefile(path, output) and not os.path.samefile(output, os.devnull):
+            from structens.core.errors import ParameterError
+
+            raise ParameterError(f"the output would replace the {what} {path}; name another file with --output")
 
 
 def restriction_of(text: str | None) -> Any:

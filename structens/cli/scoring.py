@@ -50,6 +50,8 @@ def read_scored(
         )
         if experts is not None:
             refuse_without_answers(X, files[0])
+        if by is not None and not any(by in field for field in X.fields or ()):
+            raise DataError(f"no record has the field {by!r}", path=files[0], hint="--by names a key of the records")
         if gold is not None:
             X = _with_gold_of(X, read_sequences(_open(gold), _GOLD_KEYS, unit=unit, **reading), files[0])
         return X, True
@@ -117,7 +119,7 @@ def _predictions(
     return X if by is None else replace(X, fields=fields)
 
 
-_GOLD_KEYS = ("gold", "tokens", "text", "prediction")
+_GOLD_KEYS = ("gold", "tokens", "text")
 
 
 def _joined(right: Sequences, found: Sequences) -> list[Any]:

@@ -58,7 +58,7 @@ def evaluate_methods(
     Raises
     ------
     DataError
-        If fewer than two records have gold and a method learns.
+        If no record has gold, or fewer than two have and a method learns.
 
     Examples
     --------
@@ -69,11 +69,13 @@ def evaluate_methods(
     options = {"seed": seed, **(options or {})}
     known = X.has_gold
     scored = X if known.all() else X[np.flatnonzero(known)]
+    if not len(scored):
+        raise DataError(f"none of the {len(X)} records has gold", hint="give each record a right answer as 'gold'")
     learning = [method for method in methods if method in LEARNING]
     if learning and len(scored) < 2:
         raise DataError(
             f"{len(scored)} records have gold, but {METHODS[learning[0]][0]} needs two to learn and to be tested",
-            hint="leave out the table, or give more gold",
+            hint="give more gold, or leave out what learns",
         )
     systems: dict[str, Any] = {}
     for method in methods:

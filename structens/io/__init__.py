@@ -58,27 +58,11 @@ __all__ = [
 ]
 
 _AUTOMATA = {
-    "const_fst": (
-        "const_fst_bytes",
-        "read_const_fst",
-        "write_const_fst",
-    ),
+    "const_fst": ("const_fst_bytes", "read_const_fst", "write_const_fst"),
     "htk": ("read_htk_lattice",),
-    "kaldi": (
-        "iter_kaldi_lattices",
-        "read_kaldi_lattice",
-    ),
-    "openfst": (
-        "openfst_text",
-        "read_openfst",
-        "write_openfst",
-    ),
-    "symbols": (
-        "Symbols",
-        "read_symbols",
-        "symbols_text",
-        "write_symbols",
-    ),
+    "kaldi": ("iter_kaldi_lattices", "read_kaldi_lattice"),
+    "openfst": ("openfst_text", "read_openfst", "write_openfst"),
+    "symbols": ("Symbols", "read_symbols", "symbols_text", "write_symbols"),
 }
 
 

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import ModelError
+from structens.core import ExpertPredictions, ModelError
+from structens.core.units import cut
 from structens.ensembles import BestExpert, Ensemble, MajorityVote, PathExpertEnsemble
+from structens.ensembles.recipe import ALL_RULES
 from structens.io.model_file import read_model, write_model
+from structens.io.normalize import Folding
 
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
@@ -43,9 +46,9 @@ def save(ensemble: Ensemble, path: str | Path, *, reading: dict[str, Any] | None
     >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"]}, gold=["cat", "dog"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(BestExpert().fit(X), folder + "/m.structens", reading={"unit": "char"})
-    ...     model, header = load(folder + "/m.structens")
-    >>> model.best_, header["reading"]
-    ('a', {'unit': 'char'})
+    ...     model = load(folder + "/m.structens")
+    >>> model.best_
+    'a'
     """
     arrays: dict[str, NDArray[Any]] = {}
     header = {
@@ -65,13 +68,24 @@ def save(ensemble: Ensemble, path: str | Path, *, reading: dict[str, Any] | None
     write_model(path, header, arrays)
 
 
-def load(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
-    """Read an ensemble; returns it with the file's header. Runs no code from the file.
+def load(path: str | Path) -> Ensemble:
+    """Read an ensemble. Runs no code from the file.
 
     Raises
     ------
     ModelError
-        If the file is not a model, cut, changed, of a newer format, or of an unknown kind.
+        If the file is not a model, cut, changed, of a newer format, of an unknown kind, or holds what no `save` writes.
+    """
+    return load_with_header(path)[0]
+
+
+def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
+    """Read an ensemble and what else the file says: how records were read, the fingerprint of the data.
+
+    Raises
+    ------
+    ModelError
+        As in `load`.
     """
     header, arrays = read_model(path)
     kind = KINDS.get(str(header.get("kind")))
@@ -81,10 +95,28 @@ def load(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
         ensemble = kind(**{name: _lively(value, arrays) for name, value in header["parameters"].items()})
         for name, value in header["fitted"].items():
             setattr(ensemble, name, _lively(value, arrays))
-    except (KeyError, TypeError, AttributeError) as error:
+        ensemble.names_ = tuple(ensemble.names_)
+        _try_out(ensemble, header["reading"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: the model does not fit this version of structens ({error})") from None
-    ensemble.names_ = tuple(ensemble.names_)
     return ensemble, header
+
+
+def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
+    """Combine one record, so that a model that cannot is refused before any work, not in the middle of it."""
+    if set(reading) - {"unit", "normalize", "casefold", "strip_punct"}:
+        raise ValueError(f"records cannot be read by {', '.join(sorted(reading))}")
+    Folding(**{name: value for name, value in reading.items() if name != "unit"})
+    cut("x", reading.get("unit", "char"))
+    fitted, p = vars(ensemble), len(ensemble.names_)
+    weights, snapshots = fitted.get("weights_", np.ones((0, p))), fitted.get("snapshots_", np.zeros(0))
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and np.isfinite(snapshots).all()):
+        raise ValueError("weights must be finite and >= 0")
+    if len(fitted.get("error_", ensemble.names_)) != p or (len(weights) and weights.shape[1:] != (p,)):
+        raise ValueError(f"what was learnt is not of {p} experts")
+    if getattr(ensemble, "rule", ALL_RULES[0]) not in ALL_RULES:
+        raise ValueError(f"there is no rule {fitted['rule']!r}")
+    ensemble.combine(ExpertPredictions.of({name: [["x"]] for name in ensemble.names_}))
 
 
 def _plain(value: Any, name: str, arrays: dict[str, NDArray[Any]], key: str) -> Any:

@@ -27,7 +27,9 @@ def refuse_frame(record: Any, path: str, line: int) -> NoReturn:
         raise DataError("there is no key experts", path=path, line=line, record=ident, hint=hint)
     experts = record["experts"]
     if type(experts) is not dict:
+        combined = type(experts) is list and "prediction" in record
         rule = f"experts is {kind_of(experts)}, an object of name and answer is needed"
+        rule += "; this looks like what combine writes" if combined else ""
         raise DataError(rule, path=path, line=line, record=ident)
     hint = "name each expert; null is no answer"
     raise DataError("experts is an empty object", path=path, line=line, record=ident, hint=hint)

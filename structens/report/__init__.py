@@ -1,5 +1,6 @@
 """Reports: evaluations, comparisons and alignments as text."""
 
+from structens.report.agreement import render_agreement
 from structens.report.alignment import render_alignment
 from structens.report.dot import to_dot
 from structens.report.legend import DEFINITIONS, legend
@@ -15,6 +16,7 @@ __all__ = [
     "legend",
     "picture",
     "render",
+    "render_agreement",
     "render_alignment",
     "render_comparison",
     "to_dot",

@@ -1,0 +1,113 @@
+"""What a command refuses because something else has settled it, or because it would destroy an input."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_cli import run
+
+import structens as st
+from structens.core import ModelError
+from structens.ensembles import PathExpertEnsemble
+from structens.io.ensemble_file import load, save
+
+GOLD = ["cat", "dog", "sun", "map", "tip", "log"] * 3
+X = st.ExpertPredictions.of({"a": GOLD, "b": ["cut", "dig", "sin", "mop", "tap", "lag"] * 3, "c": GOLD}, gold=GOLD)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": i, "experts": {name: X[name][i] for name in X.names}, "gold": GOLD[i], "kind": "x"}
+        for i in range(len(X))
+    ]
+    Path("e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("fit", "e.jsonl", "-o", "m.structens", "-q").code == 0
+    return tmp_path
+
+
+SETTLED = [
+    ("--method", "vote"),
+    ("--table",),
+    ("--experts", "a"),
+    ("--unit", "word"),
+    ("--align", "never"),
+    ("--normalize", "NFC"),
+    ("--casefold",),
+    ("--tie", "position"),
+    ("--beta", "0.9"),
+    ("--delta", "0.1"),
+    ("--ties", "random"),
+    ("--use-confidence", "maximum"),
+    ("--union-bound",),
+    ("--seed", "4"),
+]
+
+
+@pytest.mark.parametrize("option", SETTLED, ids=lambda option: option[0])
+def test_a_model_has_settled_its_options(folder, option):
+    done = run("combine", "e.jsonl", "-m", "m.structens", *option)
+    assert (done.code, done.out) == (2, "")
+    assert f"{option[0]} does not go with --model" in done.err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--beta", "2"), ("--beta", "0"), ("--alpha", "3"), ("--delta", "-1")])
+def test_ranges_are_checked_whatever_the_method(folder, option, value):
+    done = run("combine", "e.jsonl", "--method", "best", option, value)
+    assert (done.code, done.out) == (2, "")
+    assert option[2:] in done.err
+
+
+def test_evaluate_says_what_is_missing(folder):
+    Path("no.jsonl").write_text('{"id": 1, "experts": {"a": "x", "b": "y"}}\n')
+    assert "none of the 1 records has gold" in run("evaluate", "no.jsonl").err
+    assert "no record has the field 'nope'" in run("evaluate", "e.jsonl", "--by", "nope").err
+    assert run("evaluate", "e.jsonl", "--alignment").code == 2
+    run("combine", "e.jsonl", "-o", "out.jsonl", "-q")
+    assert "what combine writes" in run("combine", "out.jsonl").err
+    assert run("evaluate", "out.jsonl", "--gold", "out.jsonl").code == 1
+
+
+def test_evaluate_shows_who_agrees(folder):
+    table = run("evaluate", "e.jsonl", "--agreement").out
+    assert "100" in table
+    rate = json.loads(run("evaluate", "e.jsonl", "--agreement", "--json").out)["rate"]
+    assert rate[0][2] == 1.0
+    assert rate[0][1] == pytest.approx(2 / 3)
+
+
+def changed(model, tmp_path, **attributes):
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    save(model, tmp_path / "bad.structens", reading=attributes.pop("reading", None))
+    return tmp_path / "bad.structens"
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"weights_": np.ones((1, 1))},
+        {"weights_": np.full((2, 3), np.nan)},
+        {"weights_": np.full((2, 3), -1.0)},
+        {"rule": "zzz"},
+        {"tie": "zzz"},
+        {"names_": ("a",)},
+    ],
+    ids=str,
+)
+def test_a_model_that_cannot_be_right_is_refused_before_any_work(tmp_path, attributes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        path = changed(PathExpertEnsemble(beta=0.9).fit(X), tmp_path, **attributes)
+        with pytest.raises(ModelError, match=r"bad\.structens"):
+            load(path)
+
+
+@pytest.mark.parametrize("reading", [{"nonsense": 1}, {"unit": "bogus"}, {"normalize": "NFX"}])
+def test_a_model_that_asks_for_another_reading_is_refused(tmp_path, reading):
+    save(PathExpertEnsemble(beta=0.9).fit(X), tmp_path / "bad.structens", reading=reading)
+    with pytest.raises(ModelError, match=r"bad\.structens"):
+        load(tmp_path / "bad.structens")
