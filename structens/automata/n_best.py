@@ -10,7 +10,7 @@ the K shortest paths: a new algorithm and an experimental comparison" (1999), fo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structens.automata.distinct import best_distinct
 from structens.automata.semiring import Semiring
+from structens.automata.shortest_distance import distance_to_end
 from structens.automata.shortest_path import NO_BEST_PATH
 from structens.automata.weights import as_semiring, as_weights
 from structens.core import Automaton, AutomatonError, ParameterError, Ragged
@@ -99,97 +100,122 @@ def n_best(
     weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
     if distinct:
         return BestPaths(*best_distinct(automaton, weight, final, n))
-    offsets, target, size = automaton.offsets, automaton.target, automaton.n_states
-    best, step = np.empty(size), np.empty(size, dtype=np.int32)
-    count, longest = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    _sweep(offsets, target, weight, final, n, best, (step, count, longest))
-    n = min(n, int(count[automaton.start])) if size else 0
-    if n == 0:
-        raise AutomatonError(f"no path of finite cost leads from start state {automaton.start} to a final state")
-    lists = _empty(automaton, n, int(longest[automaton.start]))
-    # Entry q is the best way from state q.
-    lists.entry_cost[:size], lists.entry[:size, 0], lists.entry[:size, 2] = best, step, _UNKNOWN
-    lists.entry[:size, 1] = np.where(step == _STOP, _NONE, target[step]) if len(target) else _NONE
-    lists.state[:, 0], lists.state[:, 1], lists.used[0] = _UNKNOWN, np.arange(size), size
-    found = np.empty(n, dtype=np.int64)
-    _enumerate(offsets, target, weight, final, automaton.start, lists, found)
+    offsets, target, start, size = automaton.offsets, automaton.target, automaton.start, automaton.n_states
+    best = distance_to_end(offsets, target, weight, final, Semiring.TROPICAL)
+    if size == 0 or best[start] == np.inf:
+        raise AutomatonError(f"no path of finite cost leads from start state {start} to a final state")
+    n = int(_count(offsets, target, weight, final, best, start, n))
+    lists = _empty(automaton, n)
+    lists.entry_cost[:size] = best
+    found = np.full(n, start, dtype=np.int64)
+    n_found = 1
+    while (n_found := _enumerate(offsets, target, weight, final, start, lists, found, n_found)) < n:
+        lists = _larger(lists)
     lengths = np.empty(n, dtype=np.int64)
-    _measure(lists.entry, found, lengths)
+    _measure(offsets, target, weight, final, lists, found, lengths)
     transitions = np.empty(int(lengths.sum()), dtype=np.int64)
     _spell(lists.entry, found, transitions)
     return BestPaths(Ragged.from_lengths(transitions, lengths), lists.entry_cost[found])
 
 
-def _empty(automaton: Automaton, n: int, longest: int) -> _Lists:
-    """As large as the worst case needs; pages that are never touched cost nothing."""
-    n_entries = automaton.n_states + (n - 1) * (longest + 1)
-    n_nodes = automaton.n_transitions + n_entries
-    number = np.int32 if n_nodes < 2**31 else np.int64
-    return _Lists(
-        np.empty((n_entries, 3), dtype=number),
-        np.empty(n_entries),
-        np.empty((n_nodes, 4), dtype=number),
-        np.empty(n_nodes),
-        np.empty((automaton.n_states, 2), dtype=number),
-        np.zeros(2, dtype=np.int64),
-    )
-
-
 class _Lists(NamedTuple):
-    """The lists and heaps of all states, as arrays."""
+    """The lists and heaps of all states, as arrays. Entry q is the best way from state q, written when first needed."""
 
-    entry: NDArray[Any]  # transition or _STOP, entry that goes on from there, next entry of the same state
+    entry: NDArray[np.int32]  # transition or _STOP, entry that goes on from there, next entry of the same state
     entry_cost: NDArray[np.float64]
-    node: NDArray[Any]  # of a skew heap: transition or _STOP, entry, left, right
+    node: NDArray[np.int32]  # of a skew heap: transition or _STOP, entry, left, right
     node_cost: NDArray[np.float64]
-    state: NDArray[Any]  # root of the heap, last entry of the list
+    state: NDArray[np.int32]  # root of the heap, last entry of the list, 1 if the best way is written
     used: NDArray[np.int64]  # entries, nodes
 
 
 _STOP = -1
 _NONE = -1
-_UNKNOWN = -2
-"""Root of a heap not made yet; next entry not asked for yet."""
+_UNKNOWN = 0
+"""Root of a heap not made yet; next entry not asked for yet. No such node or entry has this number."""
+
+
+def _empty(automaton: Automaton, n: int) -> _Lists:
+    """Pages that are never touched cost nothing, so zeros are asked of the system, not written."""
+    size = automaton.n_states
+    n_entries = size + min((n - 1) * (size + 1), 1 << 20) + 1
+    n_nodes = 1 + automaton.n_transitions + n_entries
+    return _Lists(
+        np.zeros((n_entries, 3), dtype=np.int32),
+        np.empty(n_entries),
+        np.empty((n_nodes, 4), dtype=np.int32),
+        np.empty(n_nodes),
+        np.zeros((size, 3), dtype=np.int32),
+        np.array([max(1, size), 1], dtype=np.int64),
+    )
+
+
+def _larger(lists: _Lists) -> _Lists:
+    """Room for twice as many entries, and for a node each."""
+    more = len(lists.entry)
+    if len(lists.node) + more > 2**31 - 1:
+        raise AutomatonError("so many paths of this length cannot be listed; ask for fewer")
+    entry, node = (np.zeros((len(old) + more, old.shape[1]), np.int32) for old in (lists.entry, lists.node))
+    entry_cost, node_cost = np.empty(len(entry)), np.empty(len(node))
+    n_entries, n_nodes = lists.used
+    entry[:n_entries], entry_cost[:n_entries] = lists.entry[:n_entries], lists.entry_cost[:n_entries]
+    node[:n_nodes], node_cost[:n_nodes] = lists.node[:n_nodes], lists.node_cost[:n_nodes]
+    return lists._replace(entry=entry, entry_cost=entry_cost, node=node, node_cost=node_cost)
 
 
 @njit(cache=True)
-def _sweep(offsets, target, weight, final, limit, best, others):  # type: ignore[no-untyped-def]
-    """Of each state: least cost to the end and how it is got; paths of finite cost, at most `limit`; longest path."""
-    step, count, longest = others
-    stop = np.uint64(offsets[len(final)])
-    for q in range(len(final) - 1, -1, -1):
-        start, low, chosen = np.uint64(offsets[q]), final[q], np.int64(_STOP)
-        ways, hops = np.int64(low < np.inf), np.int64(0)
-        for k in range(stop - start):
-            e = start + np.uint64(k)
-            r = np.uint64(target[e])
-            cost = weight[e] + best[r]
-            if cost < low:
-                low, chosen = cost, np.int64(e)
-            if cost < np.inf:
-                ways += np.int64(count[r])
-                hops = max(hops, np.int64(longest[r]) + 1)
-        best[q], step[q], count[q], longest[q] = low, chosen, min(ways, limit), hops
-        stop = start
+def _count(offsets, target, weight, final, best, start, limit):  # type: ignore[no-untyped-def]
+    """Number of accepting paths of finite cost, at most `limit`: a walk in depth that meets no dead end."""
+    state, at = np.empty(len(final), dtype=np.int64), np.empty(len(final), dtype=np.int64)
+    state[0], at[0], depth = start, offsets[start], 1
+    count = np.int64(final[start] < np.inf)
+    while depth > 0 and count < limit:
+        q, e = state[depth - 1], at[depth - 1]
+        if e == offsets[q + 1]:
+            depth -= 1
+            continue
+        at[depth - 1] = e + 1
+        r = np.int64(target[e])
+        if weight[e] + best[r] < np.inf:
+            state[depth], at[depth] = r, offsets[r]
+            depth += 1
+            count += np.int64(final[r] < np.inf)
+    return count
 
 
 @njit(cache=True)
-def _enumerate(offsets, target, weight, final, start, lists, found):  # type: ignore[no-untyped-def]
-    entry, state = lists.entry, lists.state
+def _write(offsets, target, weight, final, q, entry, entry_cost, state):  # type: ignore[no-untyped-def]
+    """Entry q: the first of the ways that attain the least cost."""
+    state[q, 2] = 1
+    entry[q, 0], entry[q, 1] = _STOP, _NONE
+    if final[q] > entry_cost[q]:
+        for e in range(offsets[q], offsets[q + 1]):
+            if weight[e] + entry_cost[target[e]] == entry_cost[q]:
+                entry[q, 0], entry[q, 1] = e, target[e]
+                return
+
+
+@njit(cache=True)
+def _enumerate(offsets, target, weight, final, start, lists, found, n_found):  # type: ignore[no-untyped-def]
+    """Find paths until all are found or there is no room for more; returns how many there are then."""
+    entry, entry_cost, state, used = lists.entry, lists.entry_cost, lists.state, lists.used
     stack = np.empty(len(final), dtype=np.int64)
-    found[0] = start
-    for i in range(1, len(found)):
+    for i in range(n_found, len(found)):
         # Down: each state asks the one that its last entry leads to, until one needs no further answer.
-        depth, q = 0, start
+        depth, q = 0, np.int64(start)
         while True:
             stack[depth] = q
             depth += 1
             if state[q, 0] == _UNKNOWN:
+                if state[q, 2] == 0:
+                    _write(offsets, target, weight, final, q, entry, entry_cost, state)
                 _open(offsets, target, weight, final, q, lists)
             last = state[q, 1]
             if entry[last, 0] == _STOP or entry[entry[last, 1], 2] != _UNKNOWN:
                 break
-            q = target[entry[last, 0]]
+            q = np.int64(target[entry[last, 0]])
+        if used[0] + depth > len(entry):
+            return i
         # Up: each state takes the answer as a candidate, and its best candidate as its next entry.
         while depth > 0:
             depth -= 1
@@ -198,15 +224,16 @@ def _enumerate(offsets, target, weight, final, start, lists, found):  # type: ig
             e = entry[last, 0]
             if e != _STOP and entry[entry[last, 1], 2] != _NONE:
                 tail = entry[entry[last, 1], 2]
-                _add(q, weight[e] + lists.entry_cost[tail], e, tail, lists)
+                _add(q, weight[e] + entry_cost[tail], e, tail, lists)
             _take(q, lists)
         found[i] = state[start, 1]
+    return len(found)
 
 
 @njit(cache=True)
 def _open(offsets, target, weight, final, q, lists):  # type: ignore[no-untyped-def]
     """Make the heap of state q: every way on but the one already taken."""
-    lists.state[q, 0] = _NONE
+    lists.state[q, 0], lists.state[q, 1] = _NONE, q
     taken = lists.entry[q, 0]
     if taken != _STOP and final[q] < np.inf:
         _add(q, final[q], _STOP, _NONE, lists)
@@ -270,12 +297,18 @@ def _merge(a, b, node, cost):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _measure(entry, found, lengths):  # type: ignore[no-untyped-def]
+def _measure(offsets, target, weight, final, lists, found, lengths):  # type: ignore[no-untyped-def]
+    """Lengths of the paths; the best ways that they end with are written on the way."""
+    entry, entry_cost, state = lists.entry, lists.entry_cost, lists.state
     for i in range(len(found)):
         at, lengths[i] = found[i], 0
-        while entry[at, 0] != _STOP:
+        while True:
+            if at < len(final) and state[at, 2] == 0:
+                _write(offsets, target, weight, final, at, entry, entry_cost, state)
+            if entry[at, 0] == _STOP:
+                break
             lengths[i] += 1
-            at = entry[at, 1]
+            at = np.int64(entry[at, 1])
 
 
 @njit(cache=True)
