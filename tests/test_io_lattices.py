@@ -2,13 +2,25 @@
 
 import io
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structens.automata import n_best, path_labels, total_weight
-from structens.core import DataError, ParameterError
-from structens.io import Symbols, iter_kaldi_lattices, read_htk_lattice, read_kaldi_lattice, read_symbols
+from structens.core import Alphabet, Automaton, DataError, ParameterError, StructensError
+from structens.io import (
+    Symbols,
+    const_fst_bytes,
+    iter_kaldi_lattices,
+    read_const_fst,
+    read_htk_lattice,
+    read_kaldi_lattice,
+    read_openfst,
+    read_symbols,
+)
 
 WORDS_ON_NODES = """\
 # made by hand
@@ -236,3 +248,39 @@ def test_kaldi_costs_of_infinity_are_no_transition():
     assert made.weight.tolist() == [math.inf, 2.0, 0.0]
     assert made.automaton.is_final.tolist() == [False, False, True]
     assert made.alphabet.labels == Symbols.of(made.alphabet).alphabet.labels
+
+
+def binary():
+    a = Automaton.from_transitions([(0, 1, 0), (0, 1, -1), (1, 2, 1)], final=[1, 2])
+    return const_fst_bytes(a, [0.5, 1.5, 2.5], alphabet=Alphabet(("K", "T")))
+
+
+READERS = {
+    "htk": (WORDS_ON_NODES.encode(), read_htk_lattice),
+    "compact": (COMPACT.encode(), lambda source: list(iter_kaldi_lattices(source))),
+    "lattice": (LATTICE.encode(), lambda source: list(iter_kaldi_lattices(source))),
+    "openfst": (b"0 1 1 0.5\n1 2 0 1\n2 0.25\n", read_openfst),
+    "const": (binary(), read_const_fst),
+    "symbols": (b"<eps> 0\nK 1\nT 2\n", read_symbols),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(st.data())
+def test_damaged_files_are_read_or_refused_in_words(name, data):
+    whole, read = READERS[name]
+    bytes_ = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(bytes_) - 1))
+        kind = data.draw(st.sampled_from(["set", "drop", "insert"]))
+        if kind == "drop":
+            del bytes_[at : at + data.draw(st.integers(1, 9))]
+        else:
+            piece = data.draw(
+                st.one_of(st.binary(min_size=1, max_size=2), st.sampled_from([b" ", b"\n", b"=", b"-1", b"9"]))
+            )
+            bytes_[at : at + (len(piece) if kind == "set" else 0)] = piece
+        if not bytes_:
+            return
+    with suppress(StructensError):  # any other error fails
+        read(io.BytesIO(bytes(bytes_)))
