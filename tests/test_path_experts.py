@@ -241,3 +241,11 @@ def test_between_stays_in_the_grid():
         assert any(abs(beta - BETA_GRID[i]) < 1e-5 for beta in fine)
         assert BETA_GRID[0] <= fine[0]
         assert fine[-1] <= 1.0
+
+
+def test_lots_decide_ties_of_learnt_weights_too():
+    X = ExpertPredictions.of({"a": [["x"]] * 40, "b": [["y"]] * 40}, gold=[["x"], ["y"]] * 20)
+    drawn = PathExpertEnsemble(beta=1.0, ties="random", seed=3).fit(X).predict(X)
+    assert drawn == PathExpertEnsemble(beta=1.0, ties="random", seed=3).fit(X).predict(X)
+    assert {tuple(answer) for answer in drawn} == {("x",), ("y",)}
+    assert PathExpertEnsemble(beta=1.0).fit(X).predict(X) == [["x"]] * 40

@@ -69,6 +69,8 @@ class PathExpertEnsemble(OnlineEnsemble):
         Inverse scale of FPL's noise, in losses as they are charged. "papers" is 0.5 / (p l), l the longest record.
     noise : {"exp_add", "laplace", "exp_sub", "uniform"}
         Shape of FPL's noise, see `structens.online.noise`.
+    ties : {"order", "random"}
+        As in `structens.ensembles.MajorityVote`.
     loss : "hamming", "edit" or AdditiveLoss
         "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`);
         docs/losses.md says where that pays. In `fit` only.
@@ -79,7 +81,7 @@ class PathExpertEnsemble(OnlineEnsemble):
     union_bound : bool
         Let Gamma hold for all suffixes at once.
     seed : int
-        For draws and noise.
+        For draws, noise and lots.
     align : {"auto", "always", "never"}
         How answers become slots.
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
@@ -146,6 +148,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         share: float = 0.01,
         epsilon: str | float = "held-out",
         noise: str = "exp_add",
+        ties: str = "order",
     ) -> None:
         self.rule = rule
         self.tie = tie
@@ -163,6 +166,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         self.share = share
         self.epsilon = epsilon
         self.noise = noise
+        self.ties = ties
 
     @property
     def _recipe(self) -> Recipe:

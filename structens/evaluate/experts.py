@@ -51,7 +51,7 @@ def evaluate_experts(
     slots : Slots, optional
         Aligned answers of X; adds the path oracle.
     loss : {"auto", "edit", "hamming"}
-        "auto": position by position where all lengths agree, else edit distance.
+        "auto": position by position for lists of tokens whose lengths all agree, else edit distance.
     by : str, optional
         Field of the records; adds rows for each of its values.
     present_only : bool
