@@ -17,9 +17,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein
+
+from structens.core import ExpertPredictions
+from structens.ensembles import MajorityVote
 
 ROOT = Path(__file__).resolve().parents[1]
 ROVER = Path("/usr/lib/sctk/bin/rover")
@@ -134,6 +139,19 @@ def expert_order(bench, n, tmp):
         )
 
 
+def tags(bench, n):
+    """Token error of the plain vote on generated tags, with the best expert first in the order of ties and with the worst."""
+    data = bench.gen_tag(n, 20, 5)
+    cuts = np.concatenate([[0], np.cumsum(data["lens"])])
+    labels = np.array([f"t{t:02d}" for t in range(data["T"])])
+    said = [[labels[expert[a:b]].tolist() for a, b in pairwise(cuts)] for expert in data["preds"]]
+    gold = [labels[data["ref"][a:b]].tolist() for a, b in pairwise(cuts)]
+    for order in (range(5), range(4, -1, -1)):
+        X = ExpertPredictions.of({f"e{rank}": said[k] for rank, k in enumerate(order)}, gold=gold)[min(2000, n // 2) :]
+        error = 1 - MajorityVote().fit(X).score(X)
+        print(f"tags, {n:,} x 20 x 5, ties in the order {list(order)}: {100 * error:.2f} %", flush=True)
+
+
 def growth(bench, tmp):
     """Time and memory of `combine -m` on 1 and 10 times the records."""
     data = bench.gen_str(20000, 40, 5)
@@ -200,6 +218,7 @@ def main():
         if ROVER.exists():
             nist_rover(bench, 500, tmp)
         expert_order(bench, n // 2, tmp)
+        tags(bench, n)
         growth(bench, tmp)
 
 
