@@ -140,7 +140,7 @@ def expert_order(bench, n, tmp):
 
 
 def tags(bench, n):
-    """Token error of the plain vote on generated tags, with the best expert first in the order of ties and with the worst."""
+    """Token error of the plain vote on generated tags, the best expert first in the order of ties and the worst."""
     data = bench.gen_tag(n, 20, 5)
     cuts = np.concatenate([[0], np.cumsum(data["lens"])])
     labels = np.array([f"t{t:02d}" for t in range(data["T"])])
