@@ -134,8 +134,12 @@ def compose_edit(
     prices = edit_tables(costs, labels, string)
     n_silent = int(np.count_nonzero(labels < 0)) if labels.min(initial=0) < 0 else 0
     size = automaton.n_transitions * (2 * m + 1) - n_silent * m + n * m
-    target, total = _room(size, reuse)
-    offsets, ending = np.empty(n * (m + 1) + 1, dtype=np.int64), np.full(n * (m + 1), np.inf)
+    old = (None, None, None, None)
+    if reuse is not None:
+        old = reuse.automaton.target, reuse.weight, reuse.automaton.offsets, reuse.final_weight  # type: ignore[assignment]
+    target, total = _room(size, np.int32, old[0]), _room(size, np.float64, old[1])
+    offsets, ending = _room(n * (m + 1) + 1, np.int64, old[2]), _room(n * (m + 1), np.float64, old[3])
+    ending[:] = np.inf
     made = (target, total, offsets)
     _product(automaton.offsets, automaton.target, labels, weights, prices, made, _scratch(automaton.offsets))
     ending[m :: m + 1] = final
@@ -147,15 +151,13 @@ def compose_edit(
     return EditComposed(product, total, ending, origin)
 
 
-def _room(size: int, reuse: EditComposed | None) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Arrays for the transitions; the whole of an earlier one, not the part of it that is shown, is written over."""
-    if reuse is not None:
-        target, weight = reuse.automaton.target, reuse.weight
-        if target.base is not None and weight.base is not None:
-            target, weight = target.base, weight.base
-        if len(target) >= size and len(weight) >= size:
-            return target[:size], weight[:size]
-    return np.empty(size, dtype=np.int32), np.empty(size)
+def _room(size: int, kind: type, old: NDArray[Any] | None) -> NDArray[Any]:
+    """An array; the whole of an earlier one, not only the part that is shown, is written over if it is large enough."""
+    if old is not None:
+        whole = old if old.base is None else old.base
+        if isinstance(whole, np.ndarray) and len(whole) >= size:
+            return whole[:size]
+    return np.empty(size, dtype=kind)
 
 
 def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
