@@ -1,10 +1,10 @@
 """Edit distances against the full matrix and against rapidfuzz."""
 
-import naive_align as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import align as naive
 from rapidfuzz.distance import Levenshtein
 
 from structens.align import edit_distance

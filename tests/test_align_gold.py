@@ -1,10 +1,10 @@
 """Gold onto slots against the full matrix and, where small, against every choice."""
 
-import naive_align as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import align as naive
 
 from structens.align import align, oracle_errors
 from structens.core import GAP, UNKNOWN, DataError, ExpertPredictions

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-import naive_align as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import align as naive
 
 from structens.align.network import _enter
 from structens.align.profile import _FAR, _align

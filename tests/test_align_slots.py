@@ -2,11 +2,11 @@
 
 import itertools
 
-import naive_align as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import align as naive
 
 from structens.align import align, needs_alignment
 from structens.core import ABSENT, GAP, UNKNOWN, DataError, ExpertPredictions, ParameterError

@@ -3,12 +3,12 @@
 import math
 from itertools import pairwise
 
-import naive_automata as naive
 import numpy as np
 import pytest
 import strategies_automata as given_automata
 from hypothesis import example, given
 from hypothesis import strategies as st
+from naive import automata as naive
 
 from structens.automata import Semiring, as_weights, connect, shortest_distance, top_sort, total_weight
 from structens.automata.semiring import divide, one, plus, times, zero

@@ -2,12 +2,12 @@
 
 import math
 
-import naive_automata as naive
 import numpy as np
 import pytest
 import strategies_automata as given_automata
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import automata as naive
 
 from structens.automata import (
     EditCosts,

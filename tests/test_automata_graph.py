@@ -2,12 +2,12 @@
 
 import math
 
-import naive_automata as naive
 import networkx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import automata as naive
 from strategies_automata import automata, weighted
 
 from structens.automata import Semiring, from_networkx, merge_parallel, to_networkx

@@ -5,9 +5,9 @@ A failure prints the machines as OpenFst's text.
 
 import functools
 
-import naive_automata as naive
 import numpy as np
 import pytest
+from naive import automata as naive
 
 from structens.automata import (
     Semiring,

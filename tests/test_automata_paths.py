@@ -3,12 +3,12 @@
 import math
 import sys
 
-import naive_automata as naive
 import numpy as np
 import pytest
 import strategies_automata as given_automata
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from naive import automata as naive
 
 from structens.automata import (
     PathSampler,

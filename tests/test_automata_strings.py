@@ -1,11 +1,11 @@
 """Different strings: the n best of them, and how many there are."""
 
-import naive_automata as naive
 import numpy as np
 import pytest
 import strategies_automata as given_automata
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import automata as naive
 
 from structens.automata import Semiring, n_best, n_strings, random_automaton
 from structens.core import EPSILON, Automaton, AutomatonError

@@ -1,11 +1,11 @@
 from collections import Counter
 
-import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_online import path_probabilities
+from naive import decoding as naive
+from naive.online import path_probabilities
 from test_online_decoding import FOUR, WEIGHT, A, B, C, D
 from test_online_weighted_majority import dags
 

@@ -1,10 +1,10 @@
 from collections import Counter
 
-import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import decoding as naive
 
 from structens.automata import LabelAcceptor, best_strings, expert_automaton
 from structens.core import ABSENT, GAP, UNKNOWN, Alphabet, ParameterError, Slots

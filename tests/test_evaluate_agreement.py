@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_evaluate import agreement as slow_agreement
-from naive_evaluate import edits, path_edits
+from naive.evaluate import agreement as slow_agreement
+from naive.evaluate import edits, path_edits
 
 from structens.core import ABSENT, GAP, Alphabet, DataError, ExpertPredictions, ParameterError, Slots
 from structens.evaluate import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_evaluate import best_reference, edits, optimal_splits
+from naive.evaluate import best_reference, edits, optimal_splits
 from rapidfuzz.distance import Levenshtein
 
 from structens.core import DataError, ExpertPredictions, ParameterError, Ragged

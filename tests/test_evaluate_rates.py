@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_evaluate import randomization_p_value as slow_randomization
-from naive_evaluate import resampled_rates as slow_rates
+from naive.evaluate import randomization_p_value as slow_randomization
+from naive.evaluate import resampled_rates as slow_rates
 
 from structens.core import DataError, ExpertPredictions, ParameterError
 from structens.evaluate import (

@@ -9,7 +9,7 @@ import warnings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_io import Refused, naive_read
+from naive.io import Refused, naive_read
 
 from structens.core import DataError
 from structens.io import iter_records, read_records

@@ -11,7 +11,7 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_io import naive_key, naive_surfaces
+from naive.io import naive_key, naive_surfaces
 
 from structens.core import Encoder, ParameterError, Ragged
 from structens.core.units import cut, is_plain

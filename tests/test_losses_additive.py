@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_losses import slot_loss
+from naive.losses import slot_loss
 
 from structens.core import ABSENT, GAP, UNKNOWN, Alphabet, ParameterError, Slots
 from structens.losses import AdditiveLoss, CostMatrix, Hamming, get, largest_loss, slot_losses

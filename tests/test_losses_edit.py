@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_losses import edits
+from naive.losses import edits
 
 from structens.core import ParameterError
 from structens.losses import edit_counts, edit_distance

@@ -6,12 +6,12 @@ Two slips of the paper that the code does not follow: pushing divides final weig
 
 import math
 
-import naive_nonadditive as naive
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_online import path_flows, paths_of
+from naive import nonadditive as naive
+from naive.online import path_flows, paths_of
 from strategies_automata import automata
 
 from structens.automata import is_deterministic, n_paths, push

@@ -3,12 +3,12 @@
 import math
 from dataclasses import replace
 
-import naive_nonadditive as naive
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_online import paths_of
+from naive import nonadditive as naive
+from naive.online import paths_of
 from strategies_automata import automata
 
 from structens.align import align

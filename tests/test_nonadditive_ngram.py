@@ -4,12 +4,12 @@ import math
 from collections import Counter
 from itertools import pairwise, product
 
-import naive_nonadditive as naive
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive_online import path_flows, paths_of
+from naive import nonadditive as naive
+from naive.online import path_flows, paths_of
 from strategies_automata import automata
 
 from structens.align import align

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_online import paths_of
+from naive.online import paths_of
 from scipy.optimize import minimize
 from strategies_automata import automata
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_online import path_flows, path_probabilities, paths_of
+from naive.online import path_flows, path_probabilities, paths_of
 from test_online_weighted_majority import dags
 
 from structens.automata import Semiring, flows, push

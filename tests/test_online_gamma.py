@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_online import gamma as naive_gamma
+from naive.online import gamma as naive_gamma
 
 from structens.core import ParameterError
 from structens.online import Rounds, cv_penalty, gamma, slot_thetas, suffix_start

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_online import paths_of
+from naive.online import paths_of
 from scipy.stats import chisquare
 from strategies_automata import automata
 from test_online_slots import aligned

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_online import adahedge, log_integral, path_probabilities, sharing_sequences, sleeping_weights, squint
+from naive.online import adahedge, log_integral, path_probabilities, sharing_sequences, sleeping_weights, squint
 from strategies_automata import automata
 
 from structens.automata import n_paths

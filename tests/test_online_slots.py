@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive_online import Game, label_flows
+from naive.online import Game, label_flows
 
 from structens.automata import expert_automaton
 from structens.core import ABSENT, GAP, Alphabet, ParameterError, Slots

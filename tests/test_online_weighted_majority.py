@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive_online import path_flows, path_probabilities, paths_of
+from naive.online import path_flows, path_probabilities, paths_of
 
 from structens.automata import expected_loss, sample
 from structens.core import Automaton, AutomatonError, DataError, ParameterError

@@ -1,11 +1,11 @@
 from itertools import product
 
-import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_automata import accepting_paths
+from naive import decoding as naive
+from naive.automata import accepting_paths
 from test_online_weighted_majority import dags
 
 from structens.automata import LabelAcceptor, Semiring, WeightedAutomaton, flows, restrict

@@ -1,7 +1,7 @@
-import naive_decoding as naive
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import decoding as naive
 
 from structens.core import DataError
 from structens.evaluate.entities import entities, entity_counts

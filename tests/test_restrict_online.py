@@ -1,11 +1,11 @@
 import math
 
-import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_online import paths_of
+from naive import decoding as naive
+from naive.online import paths_of
 from test_online_weighted_majority import FIGURE_1, dags
 
 from structens.automata import LabelAcceptor

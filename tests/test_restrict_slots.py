@@ -1,10 +1,10 @@
 from itertools import product
 
-import naive_decoding as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import decoding as naive
 from test_decoding_slots import networks, of_one_record
 
 from structens.automata import LabelAcceptor

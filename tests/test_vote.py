@@ -1,10 +1,10 @@
 from fractions import Fraction
 
-import naive_vote as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import vote as naive
 
 from structens.core import ABSENT, GAP
 from structens.ensembles.vote import rover, vote

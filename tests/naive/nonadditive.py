@@ -3,7 +3,7 @@
 import math
 from itertools import combinations, product
 
-from naive_losses import edits
+from naive.losses import edits
 
 
 def pattern_counts(sequence, r, max_gap=0, discount=1.0):
