@@ -138,8 +138,8 @@ _UNKNOWN = 0
 def _empty(automaton: Automaton, n: int) -> _Lists:
     """Pages that are never touched cost nothing, so zeros are asked of the system, not written."""
     size = automaton.n_states
-    n_entries = size + min((n - 1) * (size + 1), 1 << 20) + 1
-    n_nodes = 1 + automaton.n_transitions + n_entries
+    n_entries = size + min((n - 1) * (size + 1), 1 << 16) + 1
+    n_nodes = 1 + min(automaton.n_transitions + n_entries, 1 << 16)
     return _Lists(
         np.zeros((n_entries, 3), dtype=np.int32),
         np.empty(n_entries),
@@ -151,13 +151,12 @@ def _empty(automaton: Automaton, n: int) -> _Lists:
 
 
 def _larger(lists: _Lists) -> _Lists:
-    """Room for twice as many entries, and for a node each."""
-    more = len(lists.entry)
-    if len(lists.node) + more > 2**31 - 1:
-        raise AutomatonError("so many paths of this length cannot be listed; ask for fewer")
-    entry, node = (np.zeros((len(old) + more, old.shape[1]), np.int32) for old in (lists.entry, lists.node))
-    entry_cost, node_cost = np.empty(len(entry)), np.empty(len(node))
+    """Room for twice as many entries and nodes."""
     n_entries, n_nodes = lists.used
+    if max(len(lists.entry), len(lists.node)) >= 2**30:
+        raise AutomatonError("so many paths of this length cannot be listed; ask for fewer")
+    entry, node = (np.zeros((2 * len(old), old.shape[1]), np.int32) for old in (lists.entry, lists.node))
+    entry_cost, node_cost = np.empty(len(entry)), np.empty(len(node))
     entry[:n_entries], entry_cost[:n_entries] = lists.entry[:n_entries], lists.entry_cost[:n_entries]
     node[:n_nodes], node_cost[:n_nodes] = lists.node[:n_nodes], lists.node_cost[:n_nodes]
     return lists._replace(entry=entry, entry_cost=entry_cost, node=node, node_cost=node_cost)
@@ -207,6 +206,8 @@ def _enumerate(offsets, target, weight, final, start, lists, found, n_found):  #
             stack[depth] = q
             depth += 1
             if state[q, 0] == _UNKNOWN:
+                if used[1] + offsets[q + 1] - offsets[q] + 1 > len(lists.node):
+                    return i
                 if state[q, 2] == 0:
                     _write(offsets, target, weight, final, q, entry, entry_cost, state)
                 _open(offsets, target, weight, final, q, lists)
@@ -214,7 +215,7 @@ def _enumerate(offsets, target, weight, final, start, lists, found, n_found):  #
             if entry[last, 0] == _STOP or entry[entry[last, 1], 2] != _UNKNOWN:
                 break
             q = np.int64(target[entry[last, 0]])
-        if used[0] + depth > len(entry):
+        if used[0] + depth > len(entry) or used[1] + depth > len(lists.node):
             return i
         # Up: each state takes the answer as a candidate, and its best candidate as its next entry.
         while depth > 0:
