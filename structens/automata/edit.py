@@ -162,8 +162,8 @@ def _room(size: int, kind: type, old: NDArray[Any] | None) -> NDArray[Any]:
 
 def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
     most = int(np.diff(offsets).max(initial=0))
-    ends, labels = np.empty((2, most), dtype=np.int32), np.empty(most, dtype=np.int32)
-    return ends, labels, np.empty((2, most))
+    ends, labels = np.empty(2 * most + 1, dtype=np.int32), np.empty(most + 1, dtype=np.int32)
+    return ends, labels, np.empty((2, most + 1))
 
 
 def _origins(
@@ -219,36 +219,44 @@ def _product(offsets, target, label, weight, prices, made, scratch):  # type: ig
     made_target, made_weight, made_offsets = made
     made_offsets[0] = 0
     m, at, one = len(insertion), np.uint64(0), np.uint64(1)
-    ends_s, ends_d, paid_s, paid_d = ends[0], ends[1], paid[0], paid[1]
+    paid_s, paid_d = paid[0], paid[1]
+    state = np.uint64(0)
     for q in range(len(offsets) - 1):
-        n, first = np.uint64(0), np.uint64(offsets[q])
+        first, n = np.uint64(offsets[q]), one
         degree = np.uint64(offsets[q + 1]) - first
+        ends[np.uint64(0)] = state + one
         for k in range(degree):
             e = first + np.uint64(k)
-            ends_d[np.uint64(k)] = target[e] * np.int32(m + 1)
-            paid_d[np.uint64(k)] = weight[e] + deletion[label[e]]
             if label[e] >= 0:
-                ends_s[n] = ends_d[np.uint64(k)] + np.int32(1)
+                ends[n] = target[e] * np.int32(m + 1) + np.int32(1)
                 read[n] = label[e]
                 paid_s[n] = weight[e]
                 n += one
-        for j in range(m + 1):
-            if j < m:
-                made_target[at] = q * (m + 1) + j + 1
-                made_weight[at] = insertion[j]
-                at += one
-                for k in range(n):
-                    made_target[at + np.uint64(k)] = ends_s[np.uint64(k)] + np.int32(j)
-                for k in range(n):
-                    price = substitution[np.uint64(j), np.uint64(read[np.uint64(k)])]
-                    made_weight[at + np.uint64(k)] = paid_s[np.uint64(k)] + price
-                at += n
-            for k in range(degree):
-                made_target[at + np.uint64(k)] = ends_d[np.uint64(k)] + np.int32(j)
+        for k in range(degree):
+            e = first + np.uint64(k)
+            ends[n + np.uint64(k)] = target[e] * np.int32(m + 1)
+            paid_d[np.uint64(k)] = weight[e] + deletion[label[e]]
+        # `ends` are the targets at j = 0 in the order of the transitions; at the end of the string only deletions stay.
+        for j in range(m):
+            row = substitution[j]
+            for k in range(n + degree):
+                made_target[at + np.uint64(k)] = ends[np.uint64(k)] + np.int32(j)
+            made_weight[at] = insertion[j]
+            for k in range(n - one):
+                i = one + np.uint64(k)
+                made_weight[at + i] = paid_s[i] + row[np.uint64(read[i])]
+            at += n
             for k in range(degree):
                 made_weight[at + np.uint64(k)] = paid_d[np.uint64(k)]
             at += degree
-            made_offsets[q * (m + 1) + j + 1] = at
+            state += one
+            made_offsets[state] = at
+        for k in range(degree):
+            made_target[at + np.uint64(k)] = ends[n + np.uint64(k)] + np.int32(m)
+            made_weight[at + np.uint64(k)] = paid_d[np.uint64(k)]
+        at += degree
+        state += one
+        made_offsets[state] = at
 
 
 @njit(cache=True)
