@@ -169,17 +169,17 @@ def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
 def _origins(
     offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
 ) -> NDArray[np.int32]:
-    first, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    _spell(offsets, labels, string, first, written)
+    first = np.empty(size, dtype=np.int32)
+    _spell(offsets, labels, string, np.arange(len(labels), dtype=np.int32), first, np.empty(0, dtype=np.int32))
     return first
 
 
 def _labels(
     offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    first, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    _spell(offsets, labels, string, first, written)
-    return np.append(labels, np.int32(EPSILON))[first], written
+    read, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    _spell(offsets, labels, string, labels, read, written)
+    return read, written
 
 
 def closest_path(
@@ -260,18 +260,27 @@ def _product(offsets, target, label, weight, prices, made, scratch):  # type: ig
 
 
 @njit(cache=True)
-def _spell(offsets, label, string, first, written):  # type: ignore[no-untyped-def]
-    """Transition of the automaton and label of the string behind each transition of the product."""
-    at = 0
+def _spell(offsets, label, string, value, out, written):  # type: ignore[no-untyped-def]
+    """A value of the automaton's transition (-1 for an insertion) behind each transition; labels written, if wanted."""
+    at, one, both = np.uint64(0), np.uint64(1), len(written) > 0
     for q in range(len(offsets) - 1):
+        begin = np.uint64(offsets[q])
+        degree = np.uint64(offsets[q + 1]) - begin
         for j in range(len(string) + 1):
+            start = at
             if j < len(string):
-                first[at], written[at] = -1, string[j]
-                at += 1
-                for e in range(offsets[q], offsets[q + 1]):
-                    if label[e] >= 0:
-                        first[at], written[at] = e, string[j]
-                        at += 1
-            for e in range(offsets[q], offsets[q + 1]):
-                first[at], written[at] = e, EPSILON
-                at += 1
+                out[at] = -1
+                at += one
+                for k in range(degree):
+                    if label[begin + np.uint64(k)] >= 0:
+                        out[at] = value[begin + np.uint64(k)]
+                        at += one
+                if both:
+                    for k in range(at - start):
+                        written[start + np.uint64(k)] = string[j]
+            for k in range(degree):
+                out[at + np.uint64(k)] = value[begin + np.uint64(k)]
+            if both:
+                for k in range(degree):
+                    written[at + np.uint64(k)] = EPSILON
+            at += degree
