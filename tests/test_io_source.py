@@ -35,6 +35,7 @@ def ids(data):
         b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zstd(U1) + b"\x5f\x2a\x4d\x18\x00\x00\x00\x00" + zstd(U2),
         U1 + U2,
     ],
+    ids=["members", "padded", "empty-member", "frames", "skippable", "plain"],  # gzip writes the time into the bytes
 )
 def test_compression_is_recognised_by_content(tmp_path, monkeypatch, name, data):  # PARSE-12
     path = tmp_path / name
