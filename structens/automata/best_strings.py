@@ -18,9 +18,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from structens.automata.best_strings_kernels import Arcs, Queue, bounds_kernel, reweight_kernel, search_kernel
 from structens.automata.epsilon import remove_epsilon
 from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.push import push_to_probabilities
@@ -30,10 +30,6 @@ from structens.core import EPSILON, Automaton, DataError, ParameterError
 
 MOST_EXPANSIONS = 10_000
 """Prefixes that a search may extend; some 20 ms."""
-
-
-_EQUAL = 1e-12
-"""Shares of a subset that differ by less are the same."""
 
 
 class BestStrings(NamedTuple):
@@ -172,23 +168,23 @@ def search(network: Network, n: int, admissible: Admissible, max_expansions: int
     [[0]]
     """
     value = np.empty(len(network.final))
-    _bounds(network.offsets, network.target, network.label, network.weight, network.final, value)
+    bounds_kernel(network.offsets, network.target, network.label, network.weight, network.final, value)
     top = float(value[network.start].max(initial=-np.inf))
     if top == -np.inf:
         return BestStrings([], np.zeros(0), True)
     first, mass = network.start, np.exp(value[network.start] - top) / len(network.start)
     weight, final = np.empty(len(network.weight)), np.empty(len(network.final))
-    _reweight(network.offsets, network.target, network.weight, network.final, value, weight, final)
+    reweight_kernel(network.offsets, network.target, network.weight, network.final, value, weight, final)
     most = 8 * max_expansions + n + 64
     n_labels = admissible.follower.shape[1]
-    queue = _Queue(
+    queue = Queue(
         np.empty((most, 7), np.int64), np.empty(most), np.empty(most, np.int64), np.empty(2 * most, np.int32),
         np.empty(2 * most), np.zeros((2, n_labels), np.int64), np.full(_table_size(max_expansions), -1, np.int64),
         np.zeros(3, np.int64),
     )  # fmt: skip
     ended, probability = np.empty(n, np.int64), np.empty(n)
-    arcs = _Arcs(network.offsets, network.target, network.label, weight, final)
-    count, complete = _search(arcs, first, mass, admissible, queue, max_expansions, ended, probability)
+    arcs = Arcs(network.offsets, network.target, network.label, weight, final)
+    count, complete = search_kernel(arcs, first, mass, admissible, queue, max_expansions, ended, probability)
     strings = [_spelled(queue.node, int(node)) for node in ended[:count]]
     return BestStrings(strings, probability[:count] * math.exp(top), bool(complete))
 
@@ -241,219 +237,3 @@ def _side_by_side(parts: list[WeightedAutomaton], original: NDArray[np.int32]) -
         start=start,
     )
     return known[by_place], network
-
-
-class _Arcs(NamedTuple):
-    """A network whose weights are divided by their bounds: no subset's mass exceeds the number of starts."""
-
-    offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
-    label: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    final: NDArray[np.float64]
-
-
-class _Queue(NamedTuple):
-    """Nodes, a heap of them, and the subsets."""
-
-    # parent, label, state of the acceptor, begin and end of the subset, 1 for a whole string, prefixes extended
-    node: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    heap: NDArray[np.int64]
-    state: NDArray[np.int32]
-    mass: NDArray[np.float64]
-    group: NDArray[np.int64]  # for one expansion: entries of each label, begin of its subset
-    table: NDArray[np.int64]  # first node of each state of the determinised automaton, by a hash
-    used: NDArray[np.int64]  # nodes, heap, subset entries
-
-
-@njit(cache=True)
-def _bounds(offsets, target, label, weight, final, value):  # type: ignore[no-untyped-def]
-    for q in range(len(final) - 1, -1, -1):
-        best = final[q]
-        e, end = offsets[q], offsets[q + 1]
-        while e < end:
-            stop, top = e, -np.inf
-            while stop < end and label[stop] == label[e]:
-                top = max(top, weight[stop] + value[target[stop]])
-                stop += 1
-            if top > -np.inf:
-                total = 0.0
-                for i in range(e, stop):
-                    total += math.exp(weight[i] + value[target[i]] - top)
-                best = max(best, top + math.log(total))
-            e = stop
-        value[q] = best
-
-
-@njit(cache=True)
-def _reweight(offsets, target, weight, final, value, new_weight, new_final):  # type: ignore[no-untyped-def]
-    for q in range(len(final)):
-        dead = value[q] == -np.inf
-        new_final[q] = 0.0 if dead else math.exp(final[q] - value[q])
-        for e in range(offsets[q], offsets[q + 1]):
-            new_weight[e] = 0.0 if dead else math.exp(weight[e] + value[target[e]] - value[q])
-
-
-@njit(cache=True)
-def _search(arcs, first, mass, admissible, queue, max_expansions, ended, probability):  # type: ignore[no-untyped-def]
-    """Number of strings found, and whether the search ended by itself."""
-    node = queue.node
-    for i in range(len(first)):
-        queue.state[i] = first[i]
-        queue.mass[i] = mass[i]
-    queue.used[2] = len(first)
-    _put(queue, mass.sum(), -1, -1, admissible.start, 0, len(first), 0)
-    count, n_expansions = 0, 0
-    while queue.used[1] > 0:
-        best = _pop(queue)
-        if node[best, 5] == 1:
-            ended[count] = node[best, 0]
-            probability[count] = queue.bound[best]
-            count += 1
-            if count == len(ended):
-                return count, True
-            continue
-        same = _same_state(queue, best)
-        if node[same, 6] == len(ended):
-            continue  # as many prefixes as strings are wanted were at least as good, and go on in the same way
-        node[same, 6] += 1
-        if n_expansions == max_expansions:
-            return count, False
-        n_expansions += 1
-        if not _expand(arcs, admissible, queue, best):
-            return count, False
-    return count, True
-
-
-@njit(cache=True)
-def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
-    """Put the node's children and its own string into the queue; False if there is no room."""
-    node, group = queue.node, queue.group
-    q_label, begin, end = node[best, 2], node[best, 3], node[best, 4]
-    follower = admissible.follower[q_label]
-    # Upper limit of each label's subset, then its place; a target met twice shares its entry.
-    n_labels = group.shape[1]
-    low, high, total, stopping = n_labels, -1, 0, 0.0
-    for i in range(begin, end):
-        q = queue.state[i]
-        stopping += queue.mass[i] * arcs.final[q]
-        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
-            a = arcs.label[e]
-            if arcs.weight[e] > 0.0 and follower[a] >= 0:
-                group[0, a] += 1
-                total += 1
-                low, high = min(low, a), max(high, a)
-    if queue.used[2] + total > len(queue.state) or queue.used[0] + min(total, high - low + 1) + 1 > len(queue.bound):
-        for a in range(low, high + 1):
-            group[0, a] = 0
-        return False
-    place = queue.used[2]
-    for a in range(low, high + 1):
-        group[1, a] = place
-        place += group[0, a]
-        group[0, a] = group[1, a]  # end of what is filled
-    queue.used[2] = place
-    for i in range(begin, end):
-        q = queue.state[i]
-        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
-            a = arcs.label[e]
-            if arcs.weight[e] > 0.0 and follower[a] >= 0:
-                k = group[1, a]
-                while k < group[0, a] and queue.state[k] != arcs.target[e]:
-                    k += 1
-                if k == group[0, a]:
-                    group[0, a] += 1
-                    queue.state[k] = arcs.target[e]
-                    queue.mass[k] = 0.0
-                queue.mass[k] += queue.mass[i] * arcs.weight[e]
-    for a in range(low, high + 1):
-        _sort(queue.state, queue.mass, group[1, a], group[0, a])
-    # Of equal bounds the last one in comes out first: the search goes deep, by the label that occurs first.
-    for a in range(high, low - 1, -1):
-        bound = 0.0
-        for k in range(group[1, a], group[0, a]):
-            bound += queue.mass[k]
-        if bound > 0.0:
-            _put(queue, bound, best, a, follower[a], group[1, a], group[0, a], 0)
-        group[0, a] = 0
-    if stopping > 0.0 and admissible.is_final[q_label]:
-        _put(queue, stopping, best, -1, q_label, 0, 0, 1)
-    return True
-
-
-@njit(cache=True)
-def _sort(state, mass, begin, end):  # type: ignore[no-untyped-def]
-    for i in range(begin + 1, end):
-        q, m, k = state[i], mass[i], i
-        while k > begin and state[k - 1] > q:
-            state[k], mass[k] = state[k - 1], mass[k - 1]
-            k -= 1
-        state[k], mass[k] = q, m
-
-
-@njit(cache=True)
-def _same_state(queue, new):  # type: ignore[no-untyped-def]
-    """The first node with the same subset up to a factor, and the same state of the acceptor; or the node itself."""
-    node, table = queue.node, queue.table
-    begin, end = node[new, 3], node[new, 4]
-    h = node[new, 2] + 1
-    for i in range(begin, end):
-        share = int(queue.mass[i] / queue.bound[new] * 1073741824.0 + 0.5)
-        h = (h * 1000003 + queue.state[i]) % 2147483647
-        h = (h * 1000003 + share) % 2147483647
-    place = h & (len(table) - 1)
-    while table[place] >= 0:
-        old = table[place]
-        if node[old, 2] == node[new, 2] and node[old, 4] - node[old, 3] == end - begin:
-            shift, equal = node[old, 3] - begin, True
-            for i in range(begin, end):
-                distance = queue.mass[i] / queue.bound[new] - queue.mass[i + shift] / queue.bound[old]
-                equal = equal and queue.state[i] == queue.state[i + shift] and abs(distance) < _EQUAL
-            if equal:
-                return old
-        place = (place + 1) & (len(table) - 1)
-    table[place] = new
-    return new
-
-
-@njit(cache=True)
-def _put(queue, bound, parent, label, q, begin, end, whole):  # type: ignore[no-untyped-def]
-    new = queue.used[0]
-    queue.used[0] = new + 1
-    node, heap = queue.node, queue.heap
-    node[new, 0], node[new, 1], node[new, 2] = parent, label, q
-    node[new, 3], node[new, 4], node[new, 5], node[new, 6] = begin, end, whole, 0
-    queue.bound[new] = bound
-    i = queue.used[1]
-    queue.used[1] = i + 1
-    while i > 0:
-        above = (i - 1) // 2
-        if not _before(queue.bound, new, heap[above]):
-            break
-        heap[i] = heap[above]
-        i = above
-    heap[i] = new
-
-
-@njit(cache=True)
-def _pop(queue):  # type: ignore[no-untyped-def]
-    heap = queue.heap
-    best, size = heap[0], queue.used[1] - 1
-    queue.used[1] = size
-    last, i = heap[size], 0
-    while 2 * i + 1 < size:
-        below = 2 * i + 1
-        if below + 1 < size and _before(queue.bound, heap[below + 1], heap[below]):
-            below += 1
-        if not _before(queue.bound, heap[below], last):
-            break
-        heap[i] = heap[below]
-        i = below
-    heap[i] = last
-    return best
-
-
-@njit(cache=True)
-def _before(bound, i, j):  # type: ignore[no-untyped-def]
-    return bound[i] > bound[j] or (bound[i] == bound[j] and i > j)

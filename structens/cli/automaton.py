@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("dot", "svg", "openfst", "const")
 SOURCES = ("records", "htk", "kaldi", "openfst", "const")
+MOST_NUMBERS = 1_000_000  # labels beyond are shown as codes
 SUFFIXES = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".fst": "const", ".txt": "openfst"}
 
 
@@ -214,8 +215,17 @@ def lattice(
 
 
 def picture_of(labelled: LabelledAutomaton, best: bool) -> Picture:
-    """The picture of an automaton as it is."""
+    """The picture of an automaton as it is; labels without names are shown as the numbers of the file."""
+    from dataclasses import replace
+
+    from structens.core import Alphabet
     from structens.report import picture
+
+    if labelled.alphabet is None and labelled.automaton.label.max(initial=0) < MOST_NUMBERS:
+        automaton = labelled.automaton
+        most = max(int(table.max(initial=0)) for table in (automaton.label, automaton.output) if table is not None)
+        numbers = Alphabet(tuple(str(code + 1) for code in range(most + 1)))  # OpenFst's number of a code is one more
+        labelled = replace(labelled, alphabet=numbers, output_alphabet=None if automaton.output is None else numbers)
 
     return picture(
         labelled.automaton,

@@ -95,6 +95,8 @@ def combine(
     with warned(tally):
         if save_model is not None and not online:
             raise ParameterError("--save-model goes with --online; `structens fit` writes models")
+        if online and table:
+            raise ParameterError("--table does not go with --online: its answers are as old as the gold before them")
         if online:
             from structens.cli.prequential import opened
 

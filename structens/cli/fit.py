@@ -55,9 +55,10 @@ def fit(
         raise ParameterError("a model is not written to standard output; name a file with -o")
     o.refuse_same_file(output, input=file)
     reading, chosen = o.chosen_options(ctx)
-    tally = Tally(output=output)
+    tally = Tally(output=output, fitted=True)
     with warned(tally):
         X = records_of(file, experts, [], reading)
+        tally.n_records, tally.n_experts = len(X), X.n_experts
         ensemble = learnt(X, method, chosen, tally, quiet)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)

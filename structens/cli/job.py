@@ -39,6 +39,7 @@ class Tally:
     output: str = "-"
     method: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    fitted: bool = False
     n_records: int = 0
     n_experts: int = 0
     n_learnt: int = 0
@@ -82,7 +83,7 @@ class Tally:
         learnt = f", learnt from {self.n_learnt:,} with gold" if self.n_learnt else ""
         ties = f"; {self.n_ties:,} ties" if self.n_ties else ""
         where = "" if self.output == "-" else f"; wrote {self.output}"
-        done = f"combined {self.n_records:,} records of {self.n_experts} experts" if self.n_records else "fitted"
+        done = f"combined {self.n_records:,} records of {self.n_experts} experts" if not self.fitted else "fitted"
         return f"{done} by {how}{learnt}{ties}{where}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -93,7 +93,9 @@ def count_systems(
     ready = {name: s for name, s in systems.items() if isinstance(s, ErrorCounts)}
     if loss == "auto":
         # texts of equal length are shifted as often as not; lists of equal length are tags
-        same = not X.is_text and all(_same_lengths(rows, present, references, X.reference_offsets) for rows, present in coded.values())
+        same = not X.is_text and all(
+            _same_lengths(rows, present, references, X.reference_offsets) for rows, present in coded.values()
+        )
         loss = "hamming" if same and all(c.loss == "hamming" for c in ready.values()) else "edit"
     out = {}
     for name in systems:
