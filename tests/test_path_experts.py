@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structens.core import DataError, ExpertPredictions, NotFittedError, ParameterError
-from structens.ensembles.held_out import BETA_GRID, _between
+from structens.core import GAP, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
+from structens.ensembles.held_out import BETA_GRID, _between, held_out_beta
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.losses import CostMatrix, Hamming
 from structens.online import TIES
@@ -223,15 +223,24 @@ def test_works_with_scikit_learn():
 
 
 def test_held_out_beta_is_judged_by_edit_distance_not_by_slots():
-    """Experts b and c agree on a shifted answer: two wrong slots each side, but one edit; their vote must not win."""
-    from structens.align import align
-
-    gold = ["abcd"] * 30
-    X = ExpertPredictions.of({"a": ["abcd"] * 30, "b": ["xabc"] * 30, "c": ["xabc"] * 30}, gold=gold)
-    made = PathExpertEnsemble(align="always").fit(X)
-    assert made.predict(X) == gold
-    assert made.beta_ < 1.0
-    assert len(align(X, mode="always").labels) > 4 * 30
+    """The vote "q" for gold "p" errs in two slots but is one edit, as is expert d's "pq", which errs in one slot."""
+    hard = [i * 7 % 11 < 4 for i in range(110)]
+    wrong = {"a": "p", "b": "q", "c": "q", "d": "pq", "e": "q"}
+    X = ExpertPredictions.of(
+        {name: [said if h else ("y" if name == "a" else "z") for h in hard] for name, said in wrong.items()},
+        gold=["p" if h else "z" for h in hard],
+    )
+    rows, gold, lengths = [], [], []
+    p, q, y, z = (X.alphabet.codes[label] for label in "pqyz")
+    for h in hard:
+        rows += [[p, GAP, GAP, p, GAP], [GAP, q, q, q, q]] if h else [[y, z, z, z, z]]
+        gold += [p, GAP] if h else [z]
+        lengths.append(2 if h else 1)
+    labels, offsets = np.array(rows, np.int32), np.concatenate([[0], np.cumsum(lengths)])
+    n = len(X)
+    slots = Slots(labels, offsets, np.zeros(labels.shape, int), X.names, X.alphabet, np.array(gold), np.zeros(n, int))
+    assert held_out_beta(slots, X, "expert") == 1.0  # no weights make fewer edits than the plain vote
+    assert held_out_beta(slots, X, "expert", loss=CostMatrix({})) < 1.0  # by its slots, d outvotes the others
 
 
 def test_between_stays_in_the_grid():
