@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from structens.automata import Pushed, Semiring, flows, push, shortest_distance, total_weight
 from structens.core import Automaton, DataError
 from structens.online.context_learner import ContextLearner
+from structens.online.ledger import RoundLedger
 
 _LEAST_GAP = 1e-12
 """Gaps below this part of the largest loss are rounding."""
@@ -66,7 +67,7 @@ class SlotAdaHedge(ContextLearner):
         return before
 
 
-class AdaHedge:
+class AdaHedge(RoundLedger):
     """AdaHedge over the paths of an acyclic automaton, by cumulative losses and weight pushing.
 
     Parameters
@@ -91,29 +92,12 @@ class AdaHedge:
     """
 
     def __init__(self, automaton: Automaton) -> None:
-        self.automaton = automaton
+        super().__init__(automaton)
         self.log_n = -total_weight(automaton, np.zeros(automaton.n_transitions), semiring=Semiring.LOG)
         self.gap = 0.0
-        self._losses: list[NDArray[np.float64]] = []
-        self._round_losses: list[float] = []
         self._eta = [math.inf]
         self._cumulative = np.zeros(automaton.n_transitions)
         self.pushed()  # refuses an automaton without paths
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds played."""
-        return len(self._losses)
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """Losses of all rounds, shape (n_rounds, n_transitions)."""
-        return np.array(self._losses).reshape(self.n_rounds, self.automaton.n_transitions)
-
-    @property
-    def round_losses(self) -> NDArray[np.float64]:
-        """Expected loss of p_t in round t, shape (n_rounds,)."""
-        return np.array(self._round_losses)
 
     @property
     def eta_of_rounds(self) -> NDArray[np.float64]:
@@ -174,8 +158,7 @@ class AdaHedge:
         if expected - mix > _LEAST_GAP * loss.max(initial=0.0):
             self.gap += expected - mix
         self._cumulative = after
-        self._losses.append(loss)
-        self._round_losses.append(expected)
+        self._enter(loss, expected)
         self._eta.append(self.log_n / self.gap if self.gap > 0 else math.inf)
         return expected
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structens.automata import Semiring, flows
 from structens.core import Automaton, AutomatonError, DataError, ParameterError, Ragged
+from structens.online.ledger import RoundLedger
 
 MOST_CYCLES = 100_000
 """Sweeps of one projection before it is given up."""
@@ -40,7 +41,7 @@ class Decomposition(NamedTuple):
     weight: NDArray[np.float64]
 
 
-class ComponentHedge:
+class ComponentHedge(RoundLedger):
     """Hedge over unit flows of an acyclic automaton.
 
     Parameters
@@ -70,7 +71,8 @@ class ComponentHedge:
     def __init__(self, automaton: Automaton, eta: float, *, tolerance: float = 1e-10) -> None:
         if not (eta >= 0 and math.isfinite(eta)) or not 0 < tolerance < 1:
             raise ParameterError(f"need a rate >= 0 and a tolerance between 0 and 1; got {eta!r} and {tolerance!r}")
-        self.automaton, self.eta, self.tolerance = automaton, eta, tolerance
+        super().__init__(automaton)
+        self.eta, self.tolerance = eta, tolerance
         first = flows(automaton, np.zeros(automaton.n_transitions), None, Semiring.LOG)
         stops = np.where(automaton.is_final, first.state, 0.0)
         out = np.bincount(automaton.source, weights=first.transition, minlength=automaton.n_states)
@@ -78,26 +80,9 @@ class ComponentHedge:
         stop = np.where(automaton.is_final, stops - out, 0.0)
         with np.errstate(divide="ignore"):
             self._log_usage, self._log_stop = np.log(first.transition), np.log(np.maximum(stop, 0.0))
-        self._losses: list[NDArray[np.float64]] = []
-        self._round_losses: list[float] = []
         self._usages = [first.transition]
         self._into = np.argsort(automaton.target, kind="stable")
         self._into_offsets = np.searchsorted(automaton.target[self._into], np.arange(automaton.n_states + 1))
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds played."""
-        return len(self._losses)
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """Losses of all rounds, shape (n_rounds, n_transitions)."""
-        return np.array(self._losses).reshape(self.n_rounds, self.automaton.n_transitions)
-
-    @property
-    def round_losses(self) -> NDArray[np.float64]:
-        """Expected loss in each round, shape (n_rounds,)."""
-        return np.array(self._round_losses)
 
     def flows(self, t: int | None = None) -> NDArray[np.float64]:
         """Usages before round t (default: the next), shape (n_transitions,)."""
@@ -130,8 +115,7 @@ class ComponentHedge:
         )
         if cycles >= MOST_CYCLES:
             raise AutomatonError(f"the projection on unit flows did not converge in {MOST_CYCLES:,} sweeps")
-        self._losses.append(loss)
-        self._round_losses.append(expected)
+        self._enter(loss, expected)
         self._usages.append(np.exp(self._log_usage))
         return expected
 

@@ -17,10 +17,11 @@ from structens.automata import sample, shortest_path
 from structens.core import Automaton, DataError
 from structens.online.adahedge import best_paths_only
 from structens.online.draws import record_keys
+from structens.online.ledger import RoundLedger
 from structens.online.noise import Perturbation
 
 
-class PerturbedLeader:
+class PerturbedLeader(RoundLedger):
     """Follows one path a round, the best for perturbed cumulative losses.
 
     Parameters
@@ -50,26 +51,10 @@ class PerturbedLeader:
     """
 
     def __init__(self, automaton: Automaton, epsilon: float, noise: str = "exp_add", *, seed: int = 0) -> None:
-        self.automaton, self.epsilon, self.noise, self.seed = automaton, epsilon, noise, seed
-        self._losses: list[NDArray[np.float64]] = []
-        self._round_losses: list[float] = []
+        super().__init__(automaton)
+        self.epsilon, self.noise, self.seed = epsilon, noise, seed
         self._cumulative = np.zeros(automaton.n_transitions)
         self.leader()  # refuses an automaton without paths
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds played."""
-        return len(self._losses)
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """Losses of all rounds, shape (n_rounds, n_transitions)."""
-        return np.array(self._losses).reshape(self.n_rounds, self.automaton.n_transitions)
-
-    @property
-    def round_losses(self) -> NDArray[np.float64]:
-        """Loss of h_t in round t, shape (n_rounds,)."""
-        return np.array(self._round_losses)
 
     def perturbation(self, t: int | None = None) -> NDArray[np.float64]:
         """Noise of round t (default: the next), shape (n_transitions,)."""
@@ -112,7 +97,6 @@ class PerturbedLeader:
         if loss.shape != (n,) or not np.isfinite(loss).all():
             raise DataError(f"need one finite loss for each of {n} transitions; got shape {loss.shape}")
         paid = float(loss[self.leader()].sum())
-        self._losses.append(loss)
-        self._round_losses.append(paid)
+        self._enter(loss, paid)
         self._cumulative = self._cumulative + loss
         return paid

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structens.automata import Pushed, Semiring, flows, push
 from structens.core import Automaton, DataError, ParameterError
+from structens.online.ledger import RoundLedger
 from structens.online.rates import eta_of
 
 
@@ -73,7 +74,7 @@ def play_automaton(automaton: Automaton, losses: ArrayLike, beta: float, *, prio
     return Played(expected, cumulative)
 
 
-class WeightedMajority:
+class WeightedMajority(RoundLedger):
     """Distribution over the paths of an automaton, that learns from one loss a transition and round.
 
     Parameters
@@ -115,14 +116,12 @@ class WeightedMajority:
         parameter: ArrayLike | None = None,
     ) -> None:
         n = automaton.n_transitions
-        self.automaton = automaton
+        super().__init__(automaton)
         self.beta = beta
         self.prior = np.zeros(n) if prior is None else np.asarray(prior, dtype=np.float64)
         self.parameter = np.arange(n) if parameter is None else np.asarray(parameter, dtype=np.int64)
         if self.prior.shape != (n,) or self.parameter.shape != (n,) or self.parameter.min(initial=0) < 0:
             raise DataError(f"prior and parameter must give one cost and one id >= 0 for each of {n} transitions")
-        self._losses: list[NDArray[np.float64]] = []
-        self._round_losses: list[float] = []
         self._cumulative = np.zeros(int(self.parameter.max(initial=-1)) + 1)
         self.pushed()  # refuses an automaton without paths before the first round
 
@@ -140,21 +139,6 @@ class WeightedMajority:
     def eta(self) -> float:
         """Learning rate ln(1/beta)."""
         return self._eta
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds played."""
-        return len(self._losses)
-
-    @property
-    def losses(self) -> NDArray[np.float64]:
-        """Losses of all rounds, shape (n_rounds, n_transitions)."""
-        return np.array(self._losses).reshape(self.n_rounds, self.automaton.n_transitions)
-
-    @property
-    def round_losses(self) -> NDArray[np.float64]:
-        """Expected loss of p_t in round t with the beta of that time, shape (n_rounds,)."""
-        return np.array(self._round_losses)
 
     def cumulative(self, t: int | None = None) -> NDArray[np.float64]:
         """Cumulative loss of each parameter before round t (default: of all rounds), shape (n_parameters,)."""
@@ -203,8 +187,7 @@ class WeightedMajority:
         """
         loss = self._checked(loss)
         expected = float(self.flows() @ loss)
-        self._losses.append(loss)
-        self._round_losses.append(expected)
+        self._enter(loss, expected)
         self._cumulative += self._of_parameters(loss)
         return expected
 
