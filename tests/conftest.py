@@ -1,12 +1,16 @@
-"""Compiled kernels are cached under a name that changes with the sources: numba does not see edits in other files."""
+"""Compiled kernels are cached under a name that changes with the kernels' sources: numba does not see edits in other files.
+
+What kernels are compiled from is in files that have kernels, or in `core` (the constants): other edits cost no compiling.
+"""
 
 import hashlib
 import os
 import tempfile
 from pathlib import Path
 
-_sources = sorted((Path(__file__).resolve().parents[1] / "structens").rglob("*.py"))
-_digest = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
+_files = sorted((Path(__file__).resolve().parents[1] / "structens").rglob("*.py"))
+_sources = [text for path in _files if b"njit" in (text := path.read_bytes()) or path.parent.name == "core"]
+_digest = hashlib.sha256(b"".join(_sources)).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"structens-numba-{_digest}"))
 
 from hypothesis import HealthCheck, settings  # noqa: E402
