@@ -1,6 +1,6 @@
-"""Compiled kernels are cached under a name that changes with the kernels' sources: numba does not see edits in other files.
+"""Compiled kernels are cached under a name that changes with their sources: numba does not see edits in other files.
 
-What kernels are compiled from is in files that have kernels, or in `core` (the constants): other edits cost no compiling.
+Kernels are compiled from files that have some, and from the constants of `core`: other edits compile nothing anew.
 """
 
 import hashlib
