@@ -257,8 +257,29 @@ def test_ensembles_learn_by_edit_distance():
     # what is charged in a slot is the distance beyond the best: 1 where b and c are wrong, in 4 of 12 slots
     weight = ensemble.weights_[0, 1:].sum()
     assert ensemble.expected_loss(X[:3]) == pytest.approx(weight * (2 / 6 + 1 / 3 + 1 / 3) / 3)
-    with pytest.raises(ParameterError, match="by fit only"):
-        PathExpertEnsemble(loss="edit", beta=0.5).partial_fit(X)
+
+
+@pytest.mark.parametrize("rule", ["mvote", "last"])
+def test_edit_distance_is_learnt_record_by_record(rule):
+    rng = np.random.default_rng(3)
+    words = ["kitten", "dog", "pan", "sitting"] * 4
+    said = {n: ["".join(c for c in w if rng.random() > 0.15 * (k + 1)) for w in words] for k, n in enumerate("abc")}
+    gold = [None if i % 4 == 3 else w for i, w in enumerate(words)]
+    X = ExpertPredictions.of(said, gold=gold)
+    X = replace(X, present=X.present & (rng.random(X.present.shape) > 0.2))
+    options = {"rule": rule, "beta": 0.8, "loss": "edit", "align": "always"}
+    whole, piecewise = PathExpertEnsemble(**options).fit(X), PathExpertEnsemble(**options)
+    for i in range(len(X)):
+        piecewise.partial_fit(X[i : i + 1])
+    assert whole.weights_ == pytest.approx(piecewise.weights_)
+    assert whole.regret_ == pytest.approx(piecewise.regret_)
+    assert (whole.weights_[0] != 1 / 3).all()
+    if rule == "last":
+        online = PathExpertEnsemble(**options)
+        answers = online.combine_online(X).answers
+        assert online.weights_ == pytest.approx(whole.weights_)
+        half = PathExpertEnsemble(**options).fit(X[:8])
+        assert half.predict(X[8:9]) == [answers[8]]
 
 
 def test_a_unit_in_the_wrong_slot_is_no_error():

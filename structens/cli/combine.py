@@ -33,6 +33,7 @@ def combine(
     casefold: o.Casefold = False,
     strip_punct: o.StripPunct = False,
     tie: o.Tie = "expert",
+    loss: o.Loss = "hamming",
     beta: o.Beta = "held-out",
     learner: o.Learner = None,
     absent: o.Absent = "sleep",

@@ -21,6 +21,7 @@ def fit(
     casefold: o.Casefold = False,
     strip_punct: o.StripPunct = False,
     tie: o.Tie = "expert",
+    loss: o.Loss = "hamming",
     beta: o.Beta = "held-out",
     learner: o.Learner = None,
     absent: o.Absent = "sleep",

@@ -111,6 +111,13 @@ Beta = Annotated[
         help="Learning rate in (0, 1], by held-out data (held-out), or by theory (position, path).",
     ),
 ]
+Loss = Annotated[
+    str,
+    typer.Option(
+        callback=one_of("hamming", "edit"),
+        help="What weights are learnt by: hamming (units in their slots) or edit (edit distance of whole answers).",
+    ),
+]
 Learner = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -202,7 +209,7 @@ def beta_of(text: str) -> str | float:
 READING = ("unit", "normalize", "casefold", "strip_punct")
 """Options of how records are read, which a model remembers."""
 LEARNING = (
-    *("align", "tie", "beta", "learner", "absent", "share", "epsilon", "noise", "delta", "union_bound"),
+    *("align", "tie", "loss", "beta", "learner", "absent", "share", "epsilon", "noise", "delta", "union_bound"),
     *("use_confidence", "alpha", "null_confidence", "ties", "decode", "seed"),
 )
 """Options of the methods."""

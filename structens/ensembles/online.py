@@ -21,10 +21,11 @@ from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.recipe import Recipe
 from structens.losses import AdditiveLoss
 from structens.online.context_learner import ContextLearner
+from structens.online.edit_learning import rounds_by
 from structens.online.history import History, mean_losses
 from structens.online.history_conversion import context_learner, with_mean_row
 from structens.online.rates import eta_of
-from structens.online.rounds import Rounds, rounds_of
+from structens.online.rounds import Rounds
 from structens.online.tying import Tie, Tying
 from structens.online.visits import visits_of
 
@@ -51,7 +52,7 @@ class OnlineEnsemble(Ensemble):
     bounds_: dict[str, float]
     state_: dict[str, NDArray[np.float64]]
 
-    _seen: Slots | None = None  # slots of all records so far
+    _seen: tuple[Slots, ExpertPredictions] | None = None  # all records so far, with gold
     _at_the_time: NDArray[np.float64] | None = None  # weights of slots as they were when their record came
 
     @property
@@ -61,8 +62,8 @@ class OnlineEnsemble(Ensemble):
     def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
         raise NotImplementedError
 
-    def _remember(self, slots: Slots) -> None:
-        self._seen = None if self.state_ else slots
+    def _remember(self, slots: Slots, X: ExpertPredictions) -> None:
+        self._seen = None if self.state_ else (slots, X)
 
     def partial_fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
         """Learn from more records, in their order.
@@ -90,16 +91,17 @@ class OnlineEnsemble(Ensemble):
         if len(X) == 0:
             return self
         if self._keeps_state:
-            self._advance(self._slots(X))
+            self._advance(self._slots(X), X)
             return self
         slots = self._slots(X)
         if self._seen is not None:
-            slots = _after(self._seen, slots)
+            slots = _after(self._seen[0], slots)
+            X = ExpertPredictions.concatenate([self._seen[1], X]).recode(slots.alphabet)
         elif len(self.round_losses_):
             raise NotFittedError("this model holds no rounds to add to; make one that can go on with rule 'last'")
-        self._seen = slots
+        self._seen = slots, X
         tying = Tying.learn(slots, self.tie)
-        self._adopt(slots, tying, rounds_of(slots, tying, self.loss, self.loss_scale))
+        self._adopt(slots, tying, rounds_by(self.loss, slots, X, tying, self.loss_scale))
         return self
 
     def combine_online(self, X: Any, *, n_best: int = 0) -> Combined:
@@ -131,7 +133,7 @@ class OnlineEnsemble(Ensemble):
             raise ParameterError(f"{rule}; got rule {self._recipe.rule!r} and tie {self.tie!r}")
         X = self._open(ExpertPredictions.of(X))
         slots = self._slots(X)
-        history, visit = self._advance(slots)
+        history, visit = self._advance(slots, X)
         self._at_the_time = history.before[visit]
         try:
             return self._decided(slots, X, n_best)
@@ -166,7 +168,7 @@ class OnlineEnsemble(Ensemble):
             self.aligned_ = needs_alignment(X)
         return X
 
-    def _advance(self, slots: Slots) -> tuple[History, NDArray[np.int64]]:
+    def _advance(self, slots: Slots, X: ExpertPredictions) -> tuple[History, NDArray[np.int64]]:
         """Play these records from the present state on; returns the history, and the visit of each slot."""
         recipe, p = self._recipe, slots.n_experts
         learner = context_learner(recipe.learner, p, eta_of(self.beta_ or 1.0), recipe.share)
@@ -175,7 +177,7 @@ class OnlineEnsemble(Ensemble):
         elif len(self.round_losses_):
             raise NotFittedError("this model holds no state to go on from; make one with rule 'last'")
         tying = self._widened(slots, learner)
-        rounds = rounds_of(slots, tying, self.loss, self.loss_scale)
+        rounds = rounds_by(self.loss, slots, X, tying, self.loss_scale)
         known = slots.has_gold[slots.record][:, None]
         awake = np.broadcast_to(known, slots.labels.shape) if recipe.absent == "neutral" else slots.awake & known
         history = learner.play(visits_of(rounds, np.ascontiguousarray(awake)))

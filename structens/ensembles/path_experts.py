@@ -73,7 +73,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         As in `structens.ensembles.MajorityVote`.
     loss : "hamming", "edit" or AdditiveLoss
         "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`);
-        docs/losses.md says where that pays. In `fit` only.
+        docs/losses.md says where that pays.
     loss_scale : {"per_substructure", "normalized"}
         What beta is an exponent of: losses of slots, or of slots divided by the record's length.
     delta : float
@@ -192,7 +192,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         elif recipe.takes_rate:
             self.beta_ = self._chosen_beta(slots, X, rounds, recipe)
         self._adopt(slots, tying, rounds)
-        self._remember(slots)
+        self._remember(slots, X)
 
     def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
         """Play these rounds and keep what prediction needs."""

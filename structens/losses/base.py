@@ -96,7 +96,7 @@ def get(loss: str | AdditiveLoss) -> AdditiveLoss:
     if isinstance(loss, str) and loss == "hamming":
         return Hamming()
     if isinstance(loss, str) and loss == "edit":
-        raise ParameterError("loss 'edit' is no sum over slots; it is learnt from whole records, by fit only")
+        raise ParameterError("loss 'edit' is no sum over slots; ensembles learn by it from whole records")
     raise ParameterError(f"loss must be 'hamming', 'edit' or an AdditiveLoss such as CostMatrix; got {loss!r}")
 
 

@@ -182,7 +182,7 @@ def rounds_by(
     ----------
     loss : "hamming", "edit", or AdditiveLoss
     slots : Slots
-        Records that all have gold.
+        Nothing is charged in records without gold.
     X : ExpertPredictions
         The same records.
     tying : Tying
@@ -202,5 +202,13 @@ def rounds_by(
     [[0.0, 1.0], [0.0, 1.0]]
     """
     if isinstance(loss, str) and loss == "edit":
-        return edit_rounds(slots, X, tying, loss_scale=loss_scale)
+        known = X.has_gold
+        if known.all():
+            return edit_rounds(slots, X, tying, loss_scale=loss_scale)
+        rows = np.flatnonzero(known)
+        taught = edit_rounds(slots[rows], X[rows], tying, loss_scale=loss_scale)
+        loss, scale = np.zeros(slots.labels.shape), np.ones(len(slots))
+        loss[known[slots.record]], scale[rows] = taught.loss, taught.scale
+        parameter = np.ascontiguousarray(tying.parameters(slots))
+        return taught._replace(loss=loss, parameter=parameter, offsets=slots.offsets, scale=scale)
     return rounds_of(slots, tying, loss, loss_scale)
