@@ -82,6 +82,18 @@ class Tying:
         """Number of learnt weights."""
         return self.n_contexts * self.n_experts
 
+    def contexts(self, slots: Slots) -> NDArray[Any]:
+        """Id of each slot's context, met in learning or not, shape (n_slots,); for "label" each slot has its own.
+
+        Examples
+        --------
+        >>> s = Slots(np.zeros((2, 1), np.int32), np.array([0, 2]), np.zeros((2, 1), int), ("a",), Alphabet(("x",)),
+        ...           np.zeros(2, np.int32), np.zeros(1, int))
+        >>> Tying("expert", [0], 1).contexts(s).tolist(), Tying("label", ["x"], 1).contexts(s).tolist()
+        ([0, 0], [0, 1])
+        """
+        return _contexts(slots, self.tie) if self.by_slot else np.arange(len(slots.labels))
+
     def parameters(self, slots: Slots) -> NDArray[np.int32]:
         """Parameter id of each transition, shape (n_slots, p); -1 in contexts that were not there in learning.
 
