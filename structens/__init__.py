@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "losses": ["AdditiveLoss", "CostMatrix", "Hamming", "LinearBleu", "NGramGain"],
         "ensembles": [
             "BestExpert",
+            "ForwardSelection",
             "MajorityVote",
             "PathExpertEnsemble",
             "cross_predict",

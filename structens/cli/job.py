@@ -18,6 +18,7 @@ from structens.ensembles import (
     METHODS,
     Combined,
     Ensemble,
+    ForwardSelection,
     PathExpertEnsemble,
     default_method,
     make_ensemble,
@@ -136,6 +137,8 @@ def method_of(ensemble: Ensemble) -> str:
         return {"fplcv": "fpl-cv", "fplrand": "fpl-rand"}.get(ensemble.rule, ensemble.rule)
     if hasattr(ensemble, "best_"):
         return "best"
+    if isinstance(ensemble, ForwardSelection):
+        return "sle"
     return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
 
 

@@ -2,6 +2,8 @@
 
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.decoding import DECODERS
+from structens.ensembles.forward_selection import ForwardSelection
+from structens.ensembles.esp_boost import DeepESPBoost, ESPBoost
 from structens.ensembles.mbr import MBR
 from structens.ensembles.methods import LEARNING, METHODS, default_method, make_ensemble
 from structens.ensembles.model_selection import cross_predict, folds
@@ -17,7 +19,10 @@ __all__ = [
     "METHODS",
     "BestExpert",
     "Combined",
+    "DeepESPBoost",
+    "ESPBoost",
     "Ensemble",
+    "ForwardSelection",
     "MajorityVote",
     "NBest",
     "PathExpertEnsemble",

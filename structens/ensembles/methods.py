@@ -7,12 +7,18 @@ from typing import Any
 
 from structens.core import ParameterError
 from structens.ensembles.base import Ensemble
+from structens.ensembles.forward_selection import ForwardSelection
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.ensembles.voting import BestExpert, MajorityVote
 
 
 def _rover(**options: Any) -> Ensemble:
     return MajorityVote(**{"use_confidence": "maximum", **options})
+
+
+def _selection(**options: Any) -> Ensemble:
+    # its `tie` decides between candidates; the commands' option of that name, how weights are shared, is not for it
+    return ForwardSelection(**{name: value for name, value in options.items() if name != "tie"})
 
 
 METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
@@ -26,10 +32,11 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "fpl": ("H_FPL", lambda **options: PathExpertEnsemble(rule="fpl", **options)),
     "fpl-cv": ("H_FPL-CV", lambda **options: PathExpertEnsemble(rule="fplcv", **options)),
     "fpl-rand": ("H_FPLRand", lambda **options: PathExpertEnsemble(rule="fplrand", **options)),
+    "sle": ("H_SLE", _selection),
 }
 """Name on the command line -> (name in tables, maker)."""
 
-LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand")
+LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle")
 """Methods that need gold."""
 
 
@@ -38,10 +45,10 @@ def make_ensemble(method: str, **options: Any) -> Ensemble:
 
     Parameters
     ----------
-    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand"}
+    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle"}
     **options
-        Parameters of `BestExpert`, `MajorityVote` or `PathExpertEnsemble`. Those that the method does not have are
-        left out, so that one set of options serves several methods.
+        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble` or `ForwardSelection` (but its `tie`). Those
+        that the method does not have are left out, so that one set of options serves several methods.
 
     Raises
     ------
