@@ -28,7 +28,10 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "losses": ["AdditiveLoss", "CostMatrix", "Hamming", "LinearBleu", "NGramGain"],
         "ensembles": [
             "BestExpert",
+            "DeepESPBoost",
+            "ESPBoost",
             "ForwardSelection",
+            "LengthGated",
             "MajorityVote",
             "PathExpertEnsemble",
             "cross_predict",

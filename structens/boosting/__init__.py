@@ -5,6 +5,15 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
+        "adaboost": ["AdaBoost"],
+        "adaboost_trace": ["Trace"],
+        "calibration": ["Isotonic", "Sigmoid", "Temperature"],
         "classifier": ["Classifier"],
+        "deep_esp_boost": ["deep_boost_paths", "deep_step", "objective"],
+        "esp_boost": ["Boosted", "boost_paths"],
+        "esp_complexity": ["AdditiveComplexity", "SwitchComplexity", "best_by_switches", "switch_complexities"],
+        "esp_slots": ["LabelPaths", "PathExperts", "SlotPaths"],
+        "posteriors": ["softmax_posteriors", "vote_posteriors"],
+        "stopping": ["OnlineStopping", "smoothed_curve", "smoothed_minimum"],
     },
 )

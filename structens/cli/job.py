@@ -18,11 +18,13 @@ from structens.ensembles import (
     METHODS,
     Combined,
     Ensemble,
+    ESPBoost,
     ForwardSelection,
     PathExpertEnsemble,
     default_method,
     make_ensemble,
 )
+from structens.ensembles.boosted_paths import BoostedPaths
 from structens.io import DataWarning, RecordBatch, iter_records, read_records
 from structens.io.ensemble_file import load_with_header
 
@@ -139,6 +141,8 @@ def method_of(ensemble: Ensemble) -> str:
         return "best"
     if isinstance(ensemble, ForwardSelection):
         return "sle"
+    if isinstance(ensemble, BoostedPaths):
+        return "esp-boost" if isinstance(ensemble, ESPBoost) else "deep-esp-boost"
     return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
 
 

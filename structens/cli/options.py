@@ -74,8 +74,8 @@ Method = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         callback=known_method,
-        help="best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand or sle (default: mvote where there is "
-        "gold, else rover).",
+        help="best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost or deep-esp-boost "
+        "(default: mvote where there is gold, else rover).",
     ),
 ]
 Unit = Annotated[

@@ -2,8 +2,9 @@
 
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.decoding import DECODERS
-from structens.ensembles.forward_selection import ForwardSelection
 from structens.ensembles.esp_boost import DeepESPBoost, ESPBoost
+from structens.ensembles.forward_selection import ForwardSelection
+from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.mbr import MBR
 from structens.ensembles.methods import LEARNING, METHODS, default_method, make_ensemble
 from structens.ensembles.model_selection import cross_predict, folds
@@ -23,6 +24,7 @@ __all__ = [
     "ESPBoost",
     "Ensemble",
     "ForwardSelection",
+    "LengthGated",
     "MajorityVote",
     "NBest",
     "PathExpertEnsemble",

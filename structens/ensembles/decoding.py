@@ -44,6 +44,8 @@ class Weighted(NamedTuple):
         What the vote decides.
     ids : sequence of str or int
     seed : int
+    score : ndarray of float64, shape (n_slots, p), or None
+        What a restricted "marginal" sums, where that is not the share; at first supporters.
     """
 
     slots: Slots
@@ -52,6 +54,7 @@ class Weighted(NamedTuple):
     marginal: Votes
     ids: Sequence[str | int]
     seed: int = 0
+    score: NDArray[np.float64] | None = None
 
     def network(self, record: int) -> SlotNetwork:
         """The slots of one record."""
@@ -98,7 +101,7 @@ def decode_slots(weighted: Weighted, decode: Decode, acceptor: LabelAcceptor | N
         votes = viterbi(weighted, acceptor)
     elif acceptor is not None:
         records = np.flatnonzero(count_violations(votes.label, slots.offsets, acceptor))
-        score = np.where(weighted.share >= 0, weighted.share, -np.inf)
+        score = np.where(weighted.share >= 0, weighted.share if weighted.score is None else weighted.score, -np.inf)
         votes = taken(weighted, best_admissible(slots, score, acceptor, records)[0], votes)
     if isinstance(decode, MBR) or decode == "mbr":
         votes = least_risk_votes(weighted, votes, decode if isinstance(decode, MBR) else MBR(), acceptor)

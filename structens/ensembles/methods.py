@@ -7,7 +7,9 @@ from typing import Any
 
 from structens.core import ParameterError
 from structens.ensembles.base import Ensemble
+from structens.ensembles.esp_boost import DeepESPBoost, ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
+from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.ensembles.voting import BestExpert, MajorityVote
 
@@ -33,22 +35,28 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "fpl-cv": ("H_FPL-CV", lambda **options: PathExpertEnsemble(rule="fplcv", **options)),
     "fpl-rand": ("H_FPLRand", lambda **options: PathExpertEnsemble(rule="fplrand", **options)),
     "sle": ("H_SLE", _selection),
+    "esp-boost": ("ESPBoost", ESPBoost),
+    "deep-esp-boost": ("Deep ESPBoost", DeepESPBoost),
 }
 """Name on the command line -> (name in tables, maker)."""
 
-LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle")
+LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle", "esp-boost", "deep-esp-boost")
 """Methods that need gold."""
 
 
-def make_ensemble(method: str, **options: Any) -> Ensemble:
+def make_ensemble(method: str, *, min_len: int | str | None = None, **options: Any) -> Ensemble:
     """The combiner of that name.
 
     Parameters
     ----------
-    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle"}
+    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle", "esp-boost",
+            "deep-esp-boost"}
+    min_len : int or "auto", optional
+        Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options
-        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble` or `ForwardSelection` (but its `tie`). Those
-        that the method does not have are left out, so that one set of options serves several methods.
+        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost`, or
+        `ForwardSelection` (but its `tie`). Those that the method does not have are left out, so that one set of options
+        serves several methods.
 
     Raises
     ------
@@ -64,7 +72,14 @@ def make_ensemble(method: str, **options: Any) -> Ensemble:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     maker = METHODS[method][1]
     known = set(maker().get_params(deep=False)) - {"rule"}
-    return maker(**{name: value for name, value in options.items() if name in known and value is not None})
+    made = maker(**{name: value for name, value in options.items() if name in known and value is not None})
+    if min_len is None:
+        return made
+    if isinstance(min_len, str) and min_len != "auto":
+        raise ParameterError(f"min_len must be 'auto' or a length >= 0; got {min_len!r}")
+    border = None if isinstance(min_len, str) else min_len
+    both = {name: options[name] for name in ("seed", "align") if options.get(name) is not None}
+    return LengthGated(made, border, **both)
 
 
 def default_method(has_gold: bool) -> str:

@@ -10,14 +10,23 @@ from numpy.typing import NDArray
 
 from structens.core import ExpertPredictions, ModelError
 from structens.core.units import cut
-from structens.ensembles import BestExpert, Ensemble, ForwardSelection, MajorityVote, PathExpertEnsemble
+from structens.ensembles import (
+    BestExpert,
+    DeepESPBoost,
+    Ensemble,
+    ESPBoost,
+    ForwardSelection,
+    MajorityVote,
+    PathExpertEnsemble,
+)
 from structens.ensembles.recipe import ALL_RULES
 from structens.io.model_file import read_model, write_model
 from structens.io.normalize import Folding
 
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
-    for kind in (BestExpert, MajorityVote, PathExpertEnsemble, ForwardSelection)  # a file can name no other class
+    # a file can name no other class
+    for kind in (BestExpert, DeepESPBoost, ESPBoost, MajorityVote, PathExpertEnsemble, ForwardSelection)
 }
 
 
