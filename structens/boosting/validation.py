@@ -5,6 +5,7 @@ scikit-learn's rules and, where its checks ask for them, its words, without impo
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -19,7 +20,7 @@ class SparseInputError(DataError, TypeError):
 
 
 class DataConversionWarning(UserWarning):
-    """Labels come as a column and are read as a row."""
+    """Labels come as a column and are read as a row; scikit-learn's warning of that name where it is in use."""
 
 
 def is_sparse(X: Any) -> bool:
@@ -141,7 +142,7 @@ def labels_of(y: Any, n: int, owner: str) -> tuple[NDArray[Any], NDArray[np.int3
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
-            DataConversionWarning,
+            getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", DataConversionWarning),
             stacklevel=4,
         )
         y = y[:, 0]
