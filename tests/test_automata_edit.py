@@ -122,21 +122,6 @@ def test_distances_of_the_specification():
     assert closest_path(automaton, np.zeros(7), [b, a]).cost == 0
 
 
-def test_arrays_of_an_earlier_result_are_written_over():
-    weighted = random_automaton(500, 3000, 10, seed=1, epsilon=0.1)
-    long, short = np.arange(8) % 10, [3, 1, 4]
-    fresh = compose_edit(*weighted[:2], short)
-    large = compose_edit(*weighted[:2], long)
-    again = compose_edit(*weighted[:2], short, reuse=large)
-    assert np.shares_memory(again.weight, large.weight)
-    assert (again.weight == fresh.weight).all()
-    assert (again.automaton.target == fresh.automaton.target).all()
-    assert (again.automaton.label == fresh.automaton.label).all()
-    once_more = compose_edit(*weighted[:2], long, reuse=again)
-    assert np.shares_memory(once_more.weight, again.weight)
-    assert (once_more.weight == compose_edit(*weighted[:2], long).weight).all()
-
-
 @pytest.mark.compiled
 def test_a_large_composition_agrees_with_the_general_one():
     weighted = random_automaton(2001, 20_000, 30, seed=2, width=50)

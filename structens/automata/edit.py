@@ -9,16 +9,18 @@ Source: Mohri, "Edit-distance of weighted automata: general definitions and algo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from structens.automata.edit_kernels import SLACK, product, spread, write
 from structens.automata.edit_transducer import UNIT, EditCosts, as_string, edit_tables
+from structens.automata.memory import room
 from structens.automata.shortest_path import shortest_path
 from structens.automata.trusted import LateLabels
 from structens.automata.weighted import WeightedAutomaton
@@ -82,8 +84,6 @@ def compose_edit(
     y: ArrayLike,
     final_weight: ArrayLike | None = None,
     costs: EditCosts = UNIT,
-    *,
-    reuse: EditComposed | None = None,
 ) -> EditComposed:
     """Compose an automaton with the edit transducer and a string.
 
@@ -100,9 +100,6 @@ def compose_edit(
     y : array_like of int, shape (m,)
     final_weight : array_like, shape (n_states,), or None
     costs : EditCosts
-    reuse : EditComposed or None
-        An earlier result that is no longer needed: its arrays are written over if they are large enough, which halves
-        the time on large automata.
 
     Raises
     ------
@@ -132,54 +129,57 @@ def compose_edit(
     if n * (m + 1) > 2**31 - 1:
         raise AutomatonError(f"{n} x {m + 1} pairs of states are too many; prune the automaton first")
     prices = edit_tables(costs, labels, string)
-    n_silent = int(np.count_nonzero(labels < 0)) if labels.min(initial=0) < 0 else 0
-    size = automaton.n_transitions * (2 * m + 1) - n_silent * m + n * m
-    old = (None, None, None, None)
-    if reuse is not None:
-        old = reuse.automaton.target, reuse.weight, reuse.automaton.offsets, reuse.final_weight  # type: ignore[assignment]
-    target, total = _room(size, np.int32, old[0]), _room(size, np.float64, old[1])
-    offsets, ending = _room(n * (m + 1) + 1, np.int64, old[2]), _room(n * (m + 1), np.float64, old[3])
+    alike = float(np.asarray(costs.substitution)) if np.ndim(costs.substitution) == 0 else math.nan
+    every = automaton.offsets, automaton.target, labels, weights
+    lettered = _lettered(automaton.offsets, labels, automaton.target, labels, weights)
+    size = automaton.n_transitions + m * (len(lettered[1]) + automaton.n_transitions + n)
+    target, total = room(size + SLACK, np.int32), room(size + SLACK, np.float64)
+    offsets, ending = room(n * (m + 1) + 1, np.int64), room(n * (m + 1), np.float64)
+    product(every, lettered, string, (*prices, alike), (target, total, offsets), _row(every[0], np.int32, np.float64))
     ending[:] = np.inf
-    made = (target, total, offsets)
-    _product(automaton.offsets, automaton.target, labels, weights, prices, made, _scratch(automaton.offsets))
     ending[m :: m + 1] = final
     is_final = np.zeros(n * (m + 1), dtype=np.bool_)
     is_final[m :: m + 1] = automaton.is_final
-    origin = partial(_origins, automaton.offsets, labels, string, len(target))
-    make = partial(_labels, automaton.offsets, labels, string, len(target))
-    product = LateLabels.of(offsets, target, is_final, automaton.start * (m + 1), make)
-    return EditComposed(product, total, ending, origin)
+    origin = partial(_origins, automaton.offsets, labels, m, size)
+    make = partial(_labels, automaton.offsets, labels, string, size)
+    made = LateLabels.of(offsets, target[:size], is_final, automaton.start * (m + 1), make)
+    return EditComposed(made, total[:size], ending, origin)
 
 
-def _room(size: int, kind: type, old: NDArray[Any] | None) -> NDArray[Any]:
-    """An array; the whole of an earlier one, not only the part that is shown, is written over if it is large enough."""
-    if old is not None:
-        whole = old if old.base is None else old.base
-        if isinstance(whole, np.ndarray) and len(whole) >= size:
-            return whole[:size]
-    return np.empty(size, dtype=kind)
+def _lettered(
+    offsets: NDArray[np.int64], labels: NDArray[np.int32], *columns: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    """Offsets and columns of the transitions that are not EPSILON."""
+    if labels.min(initial=0) > EPSILON:
+        return offsets, *columns
+    proper = labels != EPSILON
+    return np.concatenate([[0], np.cumsum(proper)])[offsets], *(column[proper] for column in columns)
 
 
-def _scratch(offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+def _row(offsets: NDArray[np.int64], *kinds: type) -> tuple[NDArray[Any], ...]:
+    """Room for what leaves one state of the composition."""
     most = int(np.diff(offsets).max(initial=0))
-    ends, labels = np.empty(2 * most + 1, dtype=np.int32), np.empty(most + 1, dtype=np.int32)
-    return ends, labels, np.empty((2, most + 1))
+    return tuple(np.empty(2 * most + 1 + SLACK, dtype=kind) for kind in kinds)
 
 
-def _origins(
-    offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
-) -> NDArray[np.int32]:
-    first = np.empty(size, dtype=np.int32)
-    _spell(offsets, labels, string, np.arange(len(labels), dtype=np.int32), first, np.empty(0, dtype=np.int32))
-    return first
+def _origins(offsets: NDArray[np.int64], labels: NDArray[np.int32], m: int, size: int) -> NDArray[np.int32]:
+    return _spread(offsets, labels, m, np.arange(len(labels), dtype=np.int32), size)
 
 
 def _labels(
     offsets: NDArray[np.int64], labels: NDArray[np.int32], string: NDArray[np.int32], size: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    read, written = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    _spell(offsets, labels, string, labels, read, written)
-    return read, written
+    written = room(size + SLACK, np.int32)
+    write(offsets, _lettered(offsets, labels)[0], string, written)
+    return _spread(offsets, labels, len(string), labels, size), written[:size]
+
+
+def _spread(
+    offsets: NDArray[np.int64], labels: NDArray[np.int32], m: int, values: NDArray[np.int32], size: int
+) -> NDArray[np.int32]:
+    out = room(size + SLACK, np.int32)
+    spread(offsets, values, _lettered(offsets, labels, values), m, _row(offsets, np.int32)[0], out)
+    return out[:size]
 
 
 def closest_path(
@@ -207,80 +207,3 @@ def closest_path(
     alignment = np.stack([made.automaton.label[best], written[best]], axis=1)  # type: ignore[index]
     last = int(made.automaton.target[best[-1]]) if len(best) else made.automaton.start
     return Closest(float(made.weight[best].sum() + made.final_weight[last]), origin[origin >= 0], alignment)
-
-
-@njit(cache=True)
-def _product(offsets, target, label, weight, prices, made, scratch):  # type: ignore[no-untyped-def]
-    """Transitions of (q, j): the insertion; the substitutions; the deletions, that of EPSILON free.
-
-    Places are unsigned: no check for negative ones, so that the inner loops become vector instructions.
-    """
-    (substitution, insertion, deletion), (ends, read, paid) = prices, scratch
-    made_target, made_weight, made_offsets = made
-    made_offsets[0] = 0
-    m, at, one = len(insertion), np.uint64(0), np.uint64(1)
-    paid_s, paid_d = paid[0], paid[1]
-    state = np.uint64(0)
-    for q in range(len(offsets) - 1):
-        first, n = np.uint64(offsets[q]), one
-        degree = np.uint64(offsets[q + 1]) - first
-        ends[np.uint64(0)] = state + one
-        for k in range(degree):
-            e = first + np.uint64(k)
-            if label[e] >= 0:
-                ends[n] = target[e] * np.int32(m + 1) + np.int32(1)
-                read[n] = label[e]
-                paid_s[n] = weight[e]
-                n += one
-        for k in range(degree):
-            e = first + np.uint64(k)
-            ends[n + np.uint64(k)] = target[e] * np.int32(m + 1)
-            paid_d[np.uint64(k)] = weight[e] + deletion[label[e]]
-        # `ends` are the targets at j = 0 in the order of the transitions; at the end of the string only deletions stay.
-        for j in range(m):
-            row = substitution[j]
-            for k in range(n + degree):
-                made_target[at + np.uint64(k)] = ends[np.uint64(k)] + np.int32(j)
-            made_weight[at] = insertion[j]
-            for k in range(n - one):
-                i = one + np.uint64(k)
-                made_weight[at + i] = paid_s[i] + row[np.uint64(read[i])]
-            at += n
-            for k in range(degree):
-                made_weight[at + np.uint64(k)] = paid_d[np.uint64(k)]
-            at += degree
-            state += one
-            made_offsets[state] = at
-        for k in range(degree):
-            made_target[at + np.uint64(k)] = ends[n + np.uint64(k)] + np.int32(m)
-            made_weight[at + np.uint64(k)] = paid_d[np.uint64(k)]
-        at += degree
-        state += one
-        made_offsets[state] = at
-
-
-@njit(cache=True)
-def _spell(offsets, label, string, value, out, written):  # type: ignore[no-untyped-def]
-    """A value of the automaton's transition (-1 for an insertion) behind each transition; labels written, if wanted."""
-    at, one, both = np.uint64(0), np.uint64(1), len(written) > 0
-    for q in range(len(offsets) - 1):
-        begin = np.uint64(offsets[q])
-        degree = np.uint64(offsets[q + 1]) - begin
-        for j in range(len(string) + 1):
-            start = at
-            if j < len(string):
-                out[at] = -1
-                at += one
-                for k in range(degree):
-                    if label[begin + np.uint64(k)] >= 0:
-                        out[at] = value[begin + np.uint64(k)]
-                        at += one
-                if both:
-                    for k in range(at - start):
-                        written[start + np.uint64(k)] = string[j]
-            for k in range(degree):
-                out[at + np.uint64(k)] = value[begin + np.uint64(k)]
-            if both:
-                for k in range(degree):
-                    written[at + np.uint64(k)] = EPSILON
-            at += degree
