@@ -255,6 +255,7 @@ def parameters():
         structens.BestExpert,
         structens.MajorityVote,
         structens.PathExpertEnsemble,
+        structens.LengthGated,
         structens.make_ensemble,
         structens.evaluate_experts,
         structens.evaluate_methods,

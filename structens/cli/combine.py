@@ -46,6 +46,7 @@ def combine(
     alpha: o.Alpha = 0.5,
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
+    min_len: o.MinLen = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     keep: Annotated[
@@ -122,10 +123,12 @@ def combine(
 
 def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:
     """Give a model another decoder or restriction: learning depends on neither."""
-    known = ensemble.get_params(deep=False)
+    from structens.io.ensemble_file import parts
+
     for name, value in (("decode", decode), ("restriction", restriction)):
-        if value is not None and name in known:
-            ensemble.set_params(**{name: value})
+        for part in (ensemble, *parts(ensemble)):
+            if value is not None and name in part.get_params(deep=False):
+                part.set_params(**{name: value})
 
 
 def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions]:

@@ -34,6 +34,7 @@ def fit(
     alpha: o.Alpha = 0.5,
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
+    min_len: o.MinLen = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     seed: o.Seed = 0,

@@ -14,12 +14,12 @@ from structens.cli.console import progress, say, tell
 from structens.cli.options import chosen_experts
 from structens.core import DataError, ExpertPredictions
 from structens.ensembles import (
-    LEARNING,
     METHODS,
     Combined,
     Ensemble,
     ESPBoost,
     ForwardSelection,
+    LengthGated,
     PathExpertEnsemble,
     default_method,
     make_ensemble,
@@ -68,6 +68,10 @@ class Tally:
     def describe(self, ensemble: Ensemble) -> None:
         """Note the method and what it settled on."""
         self.method = self.method or method_of(ensemble)
+        if isinstance(ensemble, LengthGated):
+            self.describe(ensemble.long_)
+            self.details |= {"from length": ensemble.min_len_, "below": ensemble.short_.best_}
+            return
         if isinstance(ensemble, PathExpertEnsemble):
             self.details = {"tie": str(ensemble.tie)}
             for name, rate in (("beta", ensemble.beta_), ("epsilon", ensemble.epsilon_)):
@@ -137,6 +141,8 @@ def method_of(ensemble: Ensemble) -> str:
     """Name on the command line of an ensemble's method."""
     if isinstance(ensemble, PathExpertEnsemble):
         return {"fplcv": "fpl-cv", "fplrand": "fpl-rand"}.get(ensemble.rule, ensemble.rule)
+    if isinstance(ensemble, LengthGated):
+        return method_of(ensemble.long_)
     if hasattr(ensemble, "best_"):
         return "best"
     if isinstance(ensemble, ForwardSelection):
@@ -159,11 +165,11 @@ def learnt(
     n_gold = int(X.has_gold.sum())
     tally.method = method or default_method(n_gold > 0)
     ensemble = make_ensemble(tally.method, **chosen)
-    tally.n_learnt = n_gold if tally.method in LEARNING else 0
+    tally.n_learnt = n_gold if ensemble.needs_gold else 0
     with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step, located(X):
         ensemble.fit(X)
         step(1)
-    if n_gold and method in ("vote", "rover"):
+    if n_gold and method in ("vote", "rover") and not ensemble.needs_gold:
         tally.notes.append(f"{n_gold:,} records have gold, which {method} does not use")
     tally.notes += suspicions(X)
     return ensemble

@@ -67,6 +67,25 @@ def known_method(value: str | None) -> str | None:
     return value
 
 
+def length_or_auto(value: str | None) -> str | None:
+    """A check of the length from which on a method answers.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> length_or_auto("4"), length_or_auto("auto")
+    ('4', 'auto')
+    """
+    if value is None or value == "auto" or value.isdecimal():
+        return value
+    from structens.core.errors import ParameterError  # numpy comes with it, which --help can spare
+
+    raise ParameterError(f"min_len must be 'auto' or a length >= 0; got {value!r}")
+
+
 _METHOD: Any = SimpleNamespace(name="method")
 
 File = Annotated[str, typer.Argument(help="Records, one JSON object a line; - is standard input.")]
@@ -175,6 +194,14 @@ Ties = Annotated[
         help="Ties go to the first expert in order (order) or are drawn by lot (random).",
     ),
 ]
+MinLen = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        callback=length_or_auto,
+        help="Least length of a record that the method answers, a number or auto (learnt); the best expert answers "
+        "shorter ones.",
+    ),
+]
 Decode = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -210,7 +237,7 @@ READING = ("unit", "normalize", "casefold", "strip_punct")
 """Options of how records are read, which a model remembers."""
 LEARNING = (
     *("align", "tie", "loss", "beta", "learner", "absent", "share", "epsilon", "noise", "delta", "union_bound"),
-    *("use_confidence", "alpha", "null_confidence", "ties", "decode", "seed"),
+    *("use_confidence", "alpha", "null_confidence", "ties", "decode", "min_len", "seed"),
 )
 """Options of the methods."""
 
@@ -220,6 +247,8 @@ def chosen_options(ctx: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     given = ctx.params
     chosen = {name: given[name] for name in LEARNING}
     chosen["restriction"] = restriction_of(given["constraint"])
+    if chosen["min_len"] not in (None, "auto"):
+        chosen["min_len"] = int(chosen["min_len"])
     return {name: given[name] for name in READING}, {
         **chosen,
         "beta": beta_of(chosen["beta"]),

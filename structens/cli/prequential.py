@@ -42,6 +42,8 @@ def opened(
         return _learning(ensemble, model), reading, streamed(file, ensemble, reading, keep, quiet)
     if chosen["beta"] == "held-out":  # the default, which needs all gold at once
         chosen = {**chosen, "learner": chosen["learner"] or "adahedge"}
+    if chosen["min_len"] is not None:
+        raise ParameterError("--min-len does not go with --online: which expert is best is learnt from all records")
     fresh = make_ensemble("last", **chosen)
     return _learning(fresh, ""), reading, _batches(file, experts, keep, reading, quiet)
 

@@ -16,7 +16,6 @@ from structens.core import ABSENT, GAP, Slots
 
 NEVER = 1 << 30
 """Rank of a label without an expert that entered."""
-_State = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 
 class Counts:
@@ -75,7 +74,8 @@ class Counts:
     def with_one_more(self, expert: int) -> NDArray[np.int32]:
         """Winners if the expert had one copy more, as `winner`."""
         out = self.winner.copy()
-        _winners(*self._state, self._ranks, np.array([expert]), out)
+        counts = self._leader, self._count, self._rank, self._gap
+        _winners(*counts, self.winner, self._ranks, np.array([expert]), out)
         return out
 
     def add(self, expert: int) -> None:
@@ -91,13 +91,10 @@ class Counts:
             self.entered.append(expert)
 
     @property
-    def _state(self) -> _State:
-        return self._leader, self._count, self._rank, self._gap, self.winner
-
-    @property
     def _ranks(self) -> NDArray[np.int32]:
         """Rank that each expert has, or would have if it entered now."""
-        out = np.full(self._leader.shape[1], len(self.entered), np.int32)
+        n_experts = len(self._leader.T)
+        out = np.full(n_experts, len(self.entered), np.int32)
         out[self.entered] = np.arange(len(self.entered))
         return out
 

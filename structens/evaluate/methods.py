@@ -71,6 +71,9 @@ def evaluate_methods(
     scored = X if known.all() else X[np.flatnonzero(known)]
     if not len(scored):
         raise DataError(f"none of the {len(X)} records has gold", hint="give each record a right answer as 'gold'")
+    # the best expert for short records is no part of a baseline
+    gated = {method: options.get("min_len") is not None and method not in BASELINES for method in methods}
+    makers = {method: {**options, **({} if gated[method] else {"min_len": None})} for method in methods}
     learning = [method for method in methods if method in LEARNING]
     if learning and len(scored) < 2:
         raise DataError(
@@ -81,12 +84,12 @@ def evaluate_methods(
     for method in methods:
         if progress is not None:
             progress(METHODS[method][0])
-        ensemble = make_ensemble(method, **options)
+        ensemble = make_ensemble(method, **makers[method])
         if method in LEARNING:
             answers = cross_predict(ensemble, scored, n_folds=min(n_folds, len(scored)), seed=seed)
         else:
             answers = ensemble.fit(scored).predict(scored)
-        systems[METHODS[method][0]] = answers
+        systems[METHODS[method][0] + ", by length" * gated[method]] = answers
     evaluation = evaluate_experts(
         scored,
         systems,

@@ -16,6 +16,7 @@ from structens.ensembles import (
     Ensemble,
     ESPBoost,
     ForwardSelection,
+    LengthGated,
     MajorityVote,
     PathExpertEnsemble,
 )
@@ -26,7 +27,7 @@ from structens.io.normalize import Folding
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
     # a file can name no other class
-    for kind in (BestExpert, DeepESPBoost, ESPBoost, MajorityVote, PathExpertEnsemble, ForwardSelection)
+    for kind in (BestExpert, DeepESPBoost, ESPBoost, MajorityVote, PathExpertEnsemble, ForwardSelection, LengthGated)
 }
 
 
@@ -60,20 +61,7 @@ def save(ensemble: Ensemble, path: str | Path, *, reading: dict[str, Any] | None
     'a'
     """
     arrays: dict[str, NDArray[Any]] = {}
-    header = {
-        "kind": type(ensemble).__name__,
-        "parameters": {
-            name: _plain(value, name, arrays, f"parameters.{name}")
-            for name, value in ensemble.get_params(deep=False).items()
-        },
-        "fitted": {
-            name: _plain(value, name, arrays, f"fitted.{name}")
-            for name, value in sorted(vars(ensemble).items())
-            if name.endswith("_")
-        },
-        "reading": reading or {},
-        "data": data,
-    }
+    header = {**_described(ensemble, arrays, ""), "reading": reading or {}, "data": data}
     write_model(path, header, arrays)
 
 
@@ -97,14 +85,10 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
         As in `load`.
     """
     header, arrays = read_model(path)
-    kind = KINDS.get(str(header.get("kind")))
-    if kind is None:
+    if str(header.get("kind")) not in KINDS:
         raise ModelError(f"{path}: a model of kind {header.get('kind')!r} is unknown; it may need a newer structens")
     try:
-        ensemble = kind(**{name: _lively(value, arrays) for name, value in header["parameters"].items()})
-        for name, value in header["fitted"].items():
-            setattr(ensemble, name, _lively(value, arrays))
-        ensemble.names_ = tuple(ensemble.names_)
+        ensemble = _revived(header, arrays)
         _try_out(ensemble, header["reading"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: the model does not fit this version of structens ({error})") from None
@@ -117,6 +101,28 @@ def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
         raise ValueError(f"records cannot be read by {', '.join(sorted(reading))}")
     Folding(**{name: value for name, value in reading.items() if name != "unit"})
     cut("x", reading.get("unit", "char"))
+    for part in (ensemble, *parts(ensemble)):
+        _check_learnt(part)
+    ensemble.combine(ExpertPredictions.of({name: [["x"]] for name in ensemble.names_}))
+
+
+def parts(ensemble: Ensemble) -> list[Ensemble]:
+    """The learnt ensembles that one is made of.
+
+    Examples
+    --------
+    >>> from structens.core import ExpertPredictions
+    >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
+    [PathExpertEnsemble(align='never'), BestExpert(align='never')]
+    """
+    return [value for name, value in sorted(vars(ensemble).items()) if name.endswith("_") and _is_ensemble(value)]
+
+
+def _is_ensemble(value: Any) -> bool:
+    return isinstance(value, Ensemble)
+
+
+def _check_learnt(ensemble: Ensemble) -> None:
     fitted, p = vars(ensemble), len(ensemble.names_)
     weights, snapshots = fitted.get("weights_", np.ones((0, p))), fitted.get("snapshots_", np.zeros(0))
     if not (np.isfinite(weights).all() and (weights >= 0).all() and np.isfinite(snapshots).all()):
@@ -125,11 +131,38 @@ def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
         raise ValueError(f"what was learnt is not of {p} experts")
     if getattr(ensemble, "rule", ALL_RULES[0]) not in ALL_RULES:
         raise ValueError(f"there is no rule {fitted['rule']!r}")
-    ensemble.combine(ExpertPredictions.of({name: [["x"]] for name in ensemble.names_}))
+
+
+def _described(ensemble: Ensemble, arrays: dict[str, NDArray[Any]], key: str) -> dict[str, Any]:
+    """Kind, parameters and what was learnt; arrays go to `arrays`."""
+    return {
+        "kind": type(ensemble).__name__,
+        "parameters": {
+            name: _plain(value, name, arrays, f"{key}parameters.{name}")
+            for name, value in ensemble.get_params(deep=False).items()
+        },
+        "fitted": {
+            name: _plain(value, name, arrays, f"{key}fitted.{name}")
+            for name, value in sorted(vars(ensemble).items())
+            if name.endswith("_")
+        },
+    }
+
+
+def _revived(described: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ensemble:
+    kind = KINDS[str(described["kind"])]
+    ensemble = kind(**{name: _lively(value, arrays) for name, value in described["parameters"].items()})
+    for name, value in described["fitted"].items():
+        setattr(ensemble, name, _lively(value, arrays))
+    if described["fitted"]:
+        ensemble.names_ = tuple(ensemble.names_)
+    return ensemble
 
 
 def _plain(value: Any, name: str, arrays: dict[str, NDArray[Any]], key: str) -> Any:
     """JSON for a value; arrays go to `arrays` and leave their key."""
+    if _is_ensemble(value) and type(value).__name__ in KINDS:
+        return {"ensemble": _described(value, arrays, f"{key}.")}
     if isinstance(value, np.ndarray):
         arrays[key] = value
         return {"array": key}
@@ -150,6 +183,8 @@ def _lively(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, dict):
         if "array" in value:
             return arrays[value["array"]]
+        if "ensemble" in value:
+            return _revived(value["ensemble"], arrays)
         return {k: _lively(v, arrays) for k, v in value["dict"].items()}
     if isinstance(value, list):
         return [_lively(v, arrays) for v in value]
