@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "esp_complexity": ["AdditiveComplexity", "SwitchComplexity", "best_by_switches", "switch_complexities"],
         "esp_slots": ["LabelPaths", "PathExperts", "SlotPaths"],
         "posteriors": ["softmax_posteriors", "vote_posteriors"],
+        "selection": ["Selection", "select"],
         "stopping": ["OnlineStopping", "smoothed_curve", "smoothed_minimum"],
     },
 )

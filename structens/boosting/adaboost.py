@@ -51,7 +51,7 @@ class AdaBoost(Classifier):
     learning_rate : float
         Multiplies every coefficient, > 0. With 1 the bound on the training error falls fastest.
     min_weight_fraction_leaf : float
-        Share of the weight that both sides of a cut must have, from 0 to 1/2; a guard where a class weighs next to nothing.
+        Share of the weight that both sides of a cut must have, 0 to 1/2: a guard where a class weighs almost nothing.
     stop_when_perfect : bool
         End when the vote makes no error on the training rows. Margins would go on growing.
     early_stopping : {None, "smoothed", "online"}

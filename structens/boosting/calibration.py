@@ -141,8 +141,9 @@ class Sigmoid:
 class Isotonic:
     """Rising steps for each class against the others, joined by lines, then scaled to sum 1.
 
-    Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability estimates" (KDD 2002).
-    A billionth of `softmax_posteriors` is mixed in: equal probabilities are told apart by the votes, and none is 0.
+    Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability estimates" (KDD 2002), with
+    Platt's targets, so that no class is ruled out by a few rows. A billionth of `softmax_posteriors` is mixed in: equal
+    probabilities are told apart by the votes.
 
     Attributes
     ----------
@@ -154,7 +155,7 @@ class Isotonic:
     --------
     >>> f = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
     >>> Isotonic().fit(f, np.array([0, 1, 0, 1, 1])).probabilities(f)[:, 1].round(6).tolist()
-    [0.0, 0.5, 0.5, 1.0, 1.0]
+    [0.25, 0.525, 0.525, 0.8, 0.8]
     """
 
     def __init__(self) -> None:
@@ -236,13 +237,19 @@ def _normalised(p: NDArray[np.float64], scores: Scores) -> NDArray[np.float64]:
     return out
 
 
+def _targets(positive: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Platt's targets: as if one row more of either class had been seen at each, so that nothing is certain."""
+    n_positive, n_negative = weight[positive].sum(), weight[~positive].sum()
+    out: NDArray[np.float64] = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))
+    return out
+
+
 def _sigmoid(f: Scores, positive: NDArray[np.bool_], weight: NDArray[np.float64]) -> tuple[float, float]:
     """Slope a and intercept b of the sigmoid 1 / (1 + exp(a f + b)) by Newton's method with halved steps."""
-    n_positive, n_negative = float(weight[positive].sum()), float(weight[~positive].sum())
-    target = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))
+    target = _targets(positive, weight)
     scale = float(np.abs(f).max()) or 1.0  # so that one step is as good for large votes as for small
     g = f / scale
-    a, b = 0.0, float(np.log((n_negative + 1.0) / (n_positive + 1.0)))
+    a, b = 0.0, float(np.log((weight[~positive].sum() + 1.0) / (weight[positive].sum() + 1.0)))
 
     def risk(a: float, b: float) -> float:
         z = a * g + b  # cross-entropy of 1 / (1 + exp(z)), written so that exp never overflows
@@ -276,7 +283,7 @@ def _steps(
     used = weight > 0
     knots, place = np.unique(f[used], return_inverse=True)
     total = np.bincount(place, weight[used])
-    share = np.bincount(place, weight[used] * positive[used]) / total
+    share = np.bincount(place, (weight * _targets(positive, weight))[used]) / total
     values = np.asarray(isotonic_regression(share, weights=total).x)
     inner = np.zeros(len(knots), dtype=bool)
     inner[1:-1] = (values[1:-1] == values[:-2]) & (values[1:-1] == values[2:])

@@ -234,14 +234,16 @@ class Classifier(Estimator):
         """The requests, for scikit-learn."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
+        if hasattr(self, "_metadata_request"):
+            return self._metadata_request
         request = MetadataRequest(owner=self)
         for method in ("fit", "score"):
-            alias = getattr(self, "_metadata_request", {}).get(method)
-            getattr(request, method).add_request(param="sample_weight", alias=alias)
+            getattr(request, method).add_request(param="sample_weight", alias=None)
         return request
 
     def _set_request(self, method: str, alias: bool | str | None) -> Self:
-        self._metadata_request = {**getattr(self, "_metadata_request", {}), method: alias}
+        self._metadata_request = self.get_metadata_routing()
+        getattr(self._metadata_request, method).add_request(param="sample_weight", alias=alias)
         return self
 
 
