@@ -127,15 +127,16 @@ def test_a_vote_has_no_bounds(folder):
 def test_losses_to_learn_by(folder):
     (folder / "e.jsonl").write_text(lines(*some()))
     X = structens.read_records("e.jsonl")
-    for loss in ("hamming", "edit"):
-        done = run("combine", "e.jsonl", "--loss", loss, "--tie", "label", "--beta", "0.8")
+    for loss in ("hamming", "edit", "ngram"):
+        done = run("combine", "e.jsonl", "--loss", loss, "--tie", "position", "--beta", "0.8")
         assert done.code == 0, done.err
-        ensemble = structens.PathExpertEnsemble(loss=loss, tie="label", beta=0.8).fit(X)
+        ensemble = structens.PathExpertEnsemble(loss=loss, tie="position", beta=0.8).fit(X)
         assert [row["prediction"] for row in done.rows] == ensemble.predict(X)
         assert run("fit", "e.jsonl", "-o", "m.structens", "--loss", loss, "--beta", "0.8").code == 0
         assert structens.load("m.structens").loss == loss
         run("combine", "e.jsonl", "-m", "m.structens", "--loss", loss).refused(
             "--loss does not go with --model", code=2
         )
-        assert run("combine", "e.jsonl", "--online", "--loss", loss).code == 0
-    run("combine", "e.jsonl", "--loss", "zero").refused("loss must be one of hamming, edit", code=2)
+        online = run("combine", "e.jsonl", "--online", "--loss", loss)
+        assert online.code == 2 if loss == "ngram" else online.code == 0
+    run("combine", "e.jsonl", "--loss", "zero").refused("loss must be one of hamming, edit, ngram", code=2)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structens.core import GAP, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
-from structens.ensembles.held_out import BETA_GRID, _between, held_out_beta
+from structens.ensembles.held_out import BETA_GRID, between, held_out_beta
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.losses import CostMatrix, Hamming
 from structens.online import TIES
@@ -245,7 +245,7 @@ def test_held_out_beta_is_judged_by_edit_distance_not_by_slots():
 
 def test_between_stays_in_the_grid():
     for i in range(len(BETA_GRID)):
-        fine = _between(BETA_GRID, i)
+        fine = between(BETA_GRID, i)
         assert fine == sorted(fine)
         assert any(abs(beta - BETA_GRID[i]) < 1e-5 for beta in fine)
         assert BETA_GRID[0] <= fine[0]

@@ -34,6 +34,7 @@ def combine(
     strip_punct: o.StripPunct = False,
     tie: o.Tie = "expert",
     loss: o.Loss = "hamming",
+    ngram_order: o.NgramOrder = 2,
     beta: o.Beta = "held-out",
     learner: o.Learner = None,
     absent: o.Absent = "sleep",

@@ -74,6 +74,8 @@ class Tally:
             return
         if isinstance(ensemble, PathExpertEnsemble):
             self.details = {"tie": str(ensemble.tie)}
+            if ensemble.loss != "hamming":
+                self.details["loss"] = str(ensemble.loss)
             for name, rate in (("beta", ensemble.beta_), ("epsilon", ensemble.epsilon_)):
                 if rate is not None:
                     self.details[name] = float(f"{rate:.4g}")

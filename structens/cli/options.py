@@ -133,10 +133,12 @@ Beta = Annotated[
 Loss = Annotated[
     str,
     typer.Option(
-        callback=one_of("hamming", "edit"),
-        help="What weights are learnt by: hamming (units in their slots) or edit (edit distance of whole answers).",
+        callback=one_of("hamming", "edit", "ngram"),
+        help="What weights are learnt by: hamming (units in their slots), edit (edit distance of whole answers) or "
+        "ngram (n-grams shared with the gold).",
     ),
 ]
+NgramOrder = Annotated[int, typer.Option(min=1, help="ngram: n-grams of orders 1 to this count.")]
 Learner = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -236,8 +238,8 @@ def beta_of(text: str) -> str | float:
 READING = ("unit", "normalize", "casefold", "strip_punct")
 """Options of how records are read, which a model remembers."""
 LEARNING = (
-    *("align", "tie", "loss", "beta", "learner", "absent", "share", "epsilon", "noise", "delta", "union_bound"),
-    *("use_confidence", "alpha", "null_confidence", "ties", "decode", "min_len", "seed"),
+    *("align", "tie", "loss", "ngram_order", "beta", "learner", "absent", "share", "epsilon", "noise", "delta"),
+    *("union_bound", "use_confidence", "alpha", "null_confidence", "ties", "decode", "min_len", "seed"),
 )
 """Options of the methods."""
 

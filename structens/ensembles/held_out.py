@@ -87,12 +87,18 @@ def held_out_beta(
         grid = EPSILON_GRID[::-1] if recipe.rule == "fplcv" else EPSILON_GRID
         return float(grid[best(grid)])
     coarse = best(BETA_GRID)
-    fine = _between(BETA_GRID, coarse)
+    fine = between(BETA_GRID, coarse)
     return fine[best(fine)]
 
 
-def _between(grid: Sequence[float], i: int) -> list[float]:
-    """The neighbourhood of a grid point, ascending; beta = 1 stands alone."""
+def between(grid: Sequence[float], i: int) -> list[float]:
+    """The neighbourhood of a grid point, ascending; beta = 1 stands alone.
+
+    Examples
+    --------
+    >>> between((0.1, 0.9, 0.99, 1.0), 3), between((0.1, 0.9, 0.99, 1.0), 0)
+    ([0.99, 1.0], [0.1, 0.480385, 0.7, 0.826795, 0.9])
+    """
     steps = 1.0 - np.array(grid[:-1])
     if i >= len(steps):
         return [*grid[-2:]]
@@ -100,6 +106,30 @@ def _between(grid: Sequence[float], i: int) -> list[float]:
     places = places[(places >= 0) & (places <= len(steps) - 1)]
     rates = 1.0 - np.exp(np.interp(places, np.arange(len(steps)), np.log(steps)))
     return [float(rate) for rate in rates.round(6)]
+
+
+class Judged:
+    """Records whose answers are judged by summed edit distance to the nearest reference.
+
+    Parameters
+    ----------
+    slots : Slots
+    X : ExpertPredictions
+        The same records, all with gold.
+    """
+
+    def __init__(self, slots: Slots, X: ExpertPredictions) -> None:
+        self.slots = slots
+        rows, cuts = X.references.to_list(), X.reference_offsets.tolist()
+        self._references = [rows[a:b] for a, b in pairwise(cuts)]
+
+    def edits(self, label: NDArray[np.int32]) -> float:
+        """Summed distance, if the slots say these labels."""
+        said = label != GAP
+        lengths = np.bincount(self.slots.record[said], minlength=len(self.slots))
+        answers = Ragged.from_lengths(label[said], lengths).to_list()
+        pairs = zip(answers, self._references, strict=True)
+        return float(sum(min(edit_distance(gold, answer) for gold in golds) for answer, golds in pairs))
 
 
 class _Fold:
@@ -125,24 +155,16 @@ class _Fold:
         self.parameter, _ = parameters_of(self.test, tying)
         inside = X[np.flatnonzero(fold == k)]
         self.loss = None if edits else rounds_by(loss, self.test, inside, Tying.learn(self.test, "expert")).loss
-        rows, cuts = inside.references.to_list(), inside.reference_offsets.tolist()
-        self.references = [rows[a:b] for a, b in pairwise(cuts)]
+        self.judge = Judged(self.test, inside)
 
     def error(self, rate: float, recipe: Recipe, draws: bool) -> float:
         # 8 rounds are enough to compare rates where tying by label averages over a grid
         played = recipe.play(self.rounds, self.awake, rate, ids=self.ids, n_most=8)
         weights = transition_weights(played.converted, self.parameter, played.reading_rate)
         if self.loss is None:
-            return self._edits(vote(self.test.labels, weights).label)
+            return self.judge.edits(vote(self.test.labels, weights).label)
         if draws:
             total = weights.sum(axis=1, keepdims=True)
             return float((weights / np.where(total > 0, total, 1.0) * self.loss).sum())
         first = vote(self.test.labels, weights).first
         return float(self.loss[np.arange(len(self.loss)), first].sum())
-
-    def _edits(self, label: NDArray[np.int32]) -> float:
-        said = label != GAP
-        lengths = np.bincount(self.test.record[said], minlength=len(self.test))
-        answers = Ragged.from_lengths(label[said], lengths).to_list()
-        pairs = zip(answers, self.references, strict=True)
-        return float(sum(min(edit_distance(gold, answer) for gold in golds) for answer, golds in pairs))

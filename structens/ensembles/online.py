@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from structens.align import needs_alignment
 from structens.core import Alphabet, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
 from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.ngram_experts import check_ngrams
 from structens.ensembles.recipe import Recipe
-from structens.losses import AdditiveLoss
+from structens.losses import AdditiveLoss, NGramGain
 from structens.online.context_learner import ContextLearner
 from structens.online.edit_learning import rounds_by
 from structens.online.history import History, mean_losses
 from structens.online.history_conversion import context_learner, with_mean_row
 from structens.online.rates import eta_of
-from structens.online.rounds import Rounds
 from structens.online.tying import Tie, Tying
 from structens.online.visits import visits_of
 
@@ -34,7 +34,7 @@ class OnlineEnsemble(Ensemble):
     """Base of the ensembles that learn round by round; see `structens.ensembles.path_experts.PathExpertEnsemble`."""
 
     tie: Tie
-    loss: str | AdditiveLoss
+    loss: str | AdditiveLoss | NGramGain
     loss_scale: str
     beta: str | float
     epsilon: str | float
@@ -47,7 +47,7 @@ class OnlineEnsemble(Ensemble):
     snapshots_: NDArray[np.float64]
     round_losses_: NDArray[np.float64]
     suffix_start_: int
-    regret_: float
+    regret_: float | None
     regret_bound_: float | None
     bounds_: dict[str, float]
     state_: dict[str, NDArray[np.float64]]
@@ -59,7 +59,17 @@ class OnlineEnsemble(Ensemble):
     def _recipe(self) -> Recipe:
         raise NotImplementedError
 
-    def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
+    @property
+    def _slot_loss(self) -> str | AdditiveLoss:
+        if isinstance(self.loss, NGramGain):
+            raise ParameterError(f"loss {self.loss!r} is no sum over slots")
+        return self.loss
+
+    @property
+    def _gain(self) -> NGramGain | None:
+        raise NotImplementedError
+
+    def _adopt(self, slots: Slots, X: ExpertPredictions, tying: Tying) -> None:
         raise NotImplementedError
 
     def _remember(self, slots: Slots, X: ExpertPredictions) -> None:
@@ -101,7 +111,7 @@ class OnlineEnsemble(Ensemble):
             raise NotFittedError("this model holds no rounds to add to; make one that can go on with rule 'last'")
         self._seen = slots, X
         tying = Tying.learn(slots, self.tie)
-        self._adopt(slots, tying, rounds_by(self.loss, slots, X, tying, self.loss_scale))
+        self._adopt(slots, X, tying)
         return self
 
     def combine_online(self, X: Any, *, n_best: int = 0) -> Combined:
@@ -128,6 +138,8 @@ class OnlineEnsemble(Ensemble):
         >>> PathExpertEnsemble(rule="last", learner="adahedge").combine_online(X).answers
         ['y', 'x', 'x', 'x']
         """
+        if self._gain is not None:
+            raise ParameterError("n-gram gains are learnt by fit and partial_fit only; take loss 'hamming' or 'edit'")
         if self._recipe.rule != "last" or self.tie == "label":
             rule = "records are answered as they come with rule 'last' and any tie but 'label'"
             raise ParameterError(f"{rule}; got rule {self._recipe.rule!r} and tie {self.tie!r}")
@@ -142,12 +154,14 @@ class OnlineEnsemble(Ensemble):
 
     @property
     def _keeps_state(self) -> bool:
-        return self._recipe.rule == "last" and self.tie != "label"
+        return self._recipe.rule == "last" and self.tie != "label" and self._gain is None
 
     def _open(self, X: ExpertPredictions) -> ExpertPredictions:
         """Check the options, and begin with nothing learnt where nothing is."""
         recipe = self._recipe
         recipe.check(self.tie)
+        if self._gain is not None:
+            check_ngrams(recipe, self.tie)
         if not hasattr(self, "names_"):
             if len(X) == 0:
                 raise DataError("there are no records to learn from")
@@ -177,7 +191,7 @@ class OnlineEnsemble(Ensemble):
         elif len(self.round_losses_):
             raise NotFittedError("this model holds no state to go on from; make one with rule 'last'")
         tying = self._widened(slots, learner)
-        rounds = rounds_by(self.loss, slots, X, tying, self.loss_scale)
+        rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)
         known = slots.has_gold[slots.record][:, None]
         awake = np.broadcast_to(known, slots.labels.shape) if recipe.absent == "neutral" else slots.awake & known
         history = learner.play(visits_of(rounds, np.ascontiguousarray(awake)))
@@ -204,7 +218,8 @@ class OnlineEnsemble(Ensemble):
 def _summary(ensemble: OnlineEnsemble) -> dict[str, float]:
     losses = ensemble.round_losses_
     out = {"rounds T": float(len(losses)), "mean loss of the learner": float(losses.mean()) if len(losses) else 0.0}
-    out["regret"] = ensemble.regret_
+    if ensemble.regret_ is not None:
+        out["regret"] = ensemble.regret_
     if ensemble.regret_bound_ is not None:
         out["bound on regret"] = ensemble.regret_bound_
     return out

@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.decoding import Decode
 from structens.ensembles.held_out import held_out_beta
+from structens.ensembles.ngram_experts import (
+    check_ngrams,
+    gain_of,
+    game_of,
+    mean_flows,
+    ngram_beta,
+    play_ngrams,
+)
 from structens.ensembles.online import OnlineEnsemble
 from structens.ensembles.recipe import Recipe, noise_ids
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.run_bounds import run_bounds
-from structens.losses import AdditiveLoss
+from structens.losses import AdditiveLoss, NGramGain
 from structens.online.converted import (
     Converted,
     drawn_weights,
@@ -29,6 +37,7 @@ from structens.online.converted import (
 )
 from structens.online.draws import record_keys, uniforms
 from structens.online.edit_learning import rounds_by
+from structens.online.history_game import HistoryGame
 from structens.online.noise import noise_of
 from structens.online.rates import eta_of
 from structens.online.regret import recommended_rate
@@ -71,9 +80,12 @@ class PathExpertEnsemble(OnlineEnsemble):
         Shape of FPL's noise, see `structens.online.noise`.
     ties : {"order", "random"}
         As in `structens.ensembles.MajorityVote`.
-    loss : "hamming", "edit" or AdditiveLoss
-        "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`);
-        docs/losses.md says where that pays.
+    ngram_order : int
+        For loss "ngram": n-grams of orders 1 to this count alike.
+    loss : "hamming", "edit", "ngram", AdditiveLoss or NGramGain
+        "edit": what an expert's unit does to the edit distance of whole answers (`structens.online.edit_learning`).
+        "ngram", or an NGramGain: the n-grams shared with the gold, by a weight for each expert after each expert
+        (`structens.ensembles.ngram_experts`); for rules "mvote", "cv" and "last". docs/losses.md says where they pay.
     loss_scale : {"per_substructure", "normalized"}
         What beta is an exponent of: losses of slots, or of slots divided by the record's length.
     delta : float
@@ -96,22 +108,24 @@ class PathExpertEnsemble(OnlineEnsemble):
     epsilon_ : float or None
         Epsilon used by FPL, else None.
     round_losses_ : ndarray of float64, shape (T,)
-        Expected loss of the learner in each round before it learnt from it, averaged over slots.
+        Expected loss of the learner in each round before it learnt from it, averaged over slots; for n-gram gains the
+        part of the record's best gain that is missed.
     suffix_start_ : int
         First round of the suffix averaged over; for "cv" the round chosen.
-    regret_ : float
-        Charged loss beyond that of the best path expert in hindsight.
+    regret_ : float or None
+        Charged loss beyond that of the best path expert in hindsight; None for n-gram gains.
     regret_bound_ : float or None
-        The learner's bound on it; None where there is none: beta 1, tie "label", and FPL.
+        The learner's bound on it; None where there is none: beta 1, tie "label", n-gram gains, and FPL.
     bounds_ : dict of str to float
         What the theory says of this run, see `structens.ensembles.run_bounds`.
     state_ : dict of str to ndarray
         The learner's state, for rule "last".
     weights_ : ndarray of float64, shape (n_contexts + 1, p)
-        Weights of the experts in each context; the last row serves contexts that are new. Empty for tie "label".
+        Weights of the experts in each context; the last row serves contexts that are new. Empty for tie "label" and
+        for n-gram gains.
     snapshots_ : ndarray of float64, shape (n_kept, (n_contexts + 1) p)
         Cumulative losses at the rounds kept, for "rand" and for tie "label": all rounds of the suffix where 32 MB hold
-        them, else as many at even distances ("label": at most 16).
+        them, else as many at even distances ("label": at most 16). For n-gram gains their sums, at most 16.
     contexts_ : ndarray, or list of str
         Ids of the contexts.
 
@@ -135,7 +149,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         rule: str = "mvote",
         tie: Tie = "expert",
         beta: str | float = "held-out",
-        loss: str | AdditiveLoss = "hamming",
+        loss: str | AdditiveLoss | NGramGain = "hamming",
         loss_scale: str = "per_substructure",
         delta: float = 0.05,
         union_bound: bool = False,
@@ -149,6 +163,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         epsilon: str | float = "held-out",
         noise: str = "exp_add",
         ties: str = "order",
+        ngram_order: int = 2,
     ) -> None:
         self.rule = rule
         self.tie = tie
@@ -167,6 +182,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         self.epsilon = epsilon
         self.noise = noise
         self.ties = ties
+        self.ngram_order = ngram_order
 
     @property
     def _recipe(self) -> Recipe:
@@ -185,17 +201,48 @@ class PathExpertEnsemble(OnlineEnsemble):
         recipe = self._recipe
         recipe.check(self.tie)
         tying = Tying.learn(slots, self.tie)
-        rounds = rounds_by(self.loss, slots, X, tying, self.loss_scale)
         self.beta_ = self.epsilon_ = None
+        gain = self._gain
+        if gain is not None:
+            check_ngrams(recipe, self.tie)
+            game = game_of(slots, X, tying, gain, self.loss_scale)
+            self.beta_ = ngram_beta(self.beta, game, X, recipe)
+            self._adopt_ngrams(game, tying)
+            self._remember(slots, X)
+            return
+        rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)
         if recipe.follows_leaders:
             self.epsilon_ = self._chosen_epsilon(slots, X, rounds, recipe)
         elif recipe.takes_rate:
             self.beta_ = self._chosen_beta(slots, X, rounds, recipe)
-        self._adopt(slots, tying, rounds)
+        self._adopt_rounds(slots, tying, rounds)
         self._remember(slots, X)
 
-    def _adopt(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
-        """Play these rounds and keep what prediction needs."""
+    @property
+    def _gain(self) -> NGramGain | None:
+        return gain_of(self.loss, self.ngram_order)
+
+    def _adopt(self, slots: Slots, X: ExpertPredictions, tying: Tying) -> None:
+        """Play these records and keep what prediction needs."""
+        gain = self._gain
+        if gain is None:
+            self._adopt_rounds(slots, tying, rounds_by(self._slot_loss, slots, X, tying, self.loss_scale))
+        else:
+            self._adopt_ngrams(game_of(slots, X, tying, gain, self.loss_scale), tying)
+
+    def _adopt_ngrams(self, game: HistoryGame, tying: Tying) -> None:
+        eta = eta_of(self._rate)
+        played = play_ngrams(game, self._recipe, eta)
+        self.contexts_, self.state_, self.reading_rate_ = tying.keys, {}, eta
+        self.weights_, self.snapshots_ = np.zeros((0, len(self.names_))), played.snapshots
+        self.round_losses_, self.suffix_start_ = played.round_losses, played.start
+        self.regret_ = self.regret_bound_ = None
+        self.bounds_ = {
+            "rounds T": float(len(game.slots)),
+            "mean loss of the learner": float(played.round_losses.mean()),
+        }
+
+    def _adopt_rounds(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
         recipe = self._recipe
         played = recipe.play(rounds, slots.awake, self._rate, ids=noise_ids(tying, self.names_))
         converted = played.converted
@@ -216,7 +263,7 @@ class PathExpertEnsemble(OnlineEnsemble):
             if self.epsilon not in EPSILONS:
                 raise ParameterError(f"epsilon must be one of {', '.join(EPSILONS)}, or a number; got {self.epsilon!r}")
             if self.epsilon == "held-out" and rounds.n_rounds > 1:
-                return held_out_beta(slots, X, self.tie, recipe, loss=self.loss, loss_scale=self.loss_scale)
+                return held_out_beta(slots, X, self.tie, recipe, loss=self._slot_loss, loss_scale=self.loss_scale)
             return epsilon_of_papers(rounds)
         noise_of(self.noise, self.epsilon, np.zeros(1))  # refuses what is no epsilon
         return float(self.epsilon)
@@ -226,7 +273,7 @@ class PathExpertEnsemble(OnlineEnsemble):
             if self.beta not in BETAS:
                 raise ParameterError(f"beta must be one of {', '.join(BETAS)}, or a number; got {self.beta!r}")
             if self.beta == "held-out" and rounds.n_rounds > 1:
-                return held_out_beta(slots, X, self.tie, recipe, loss=self.loss, loss_scale=self.loss_scale)
+                return held_out_beta(slots, X, self.tie, recipe, loss=self._slot_loss, loss_scale=self.loss_scale)
             return math.exp(-recommended_rate(rounds, "path" if self.beta == "path" else "position"))
         eta_of(self.beta)  # refuses what is no rate
         return float(self.beta)
@@ -242,6 +289,9 @@ class PathExpertEnsemble(OnlineEnsemble):
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         if self._at_the_time is not None:
             return self._at_the_time
+        if self._gain is not None:
+            game = game_of(slots, X, self._tying, self._gain)
+            return mean_flows(game, self.snapshots_, self.reading_rate_)
         parameter, _ = parameters_of(slots, self._tying)
         if self.rule not in ("rand", "fplrand"):
             return transition_weights(self._converted, parameter, self.reading_rate_)
@@ -277,7 +327,10 @@ class PathExpertEnsemble(OnlineEnsemble):
         X = ExpertPredictions.of(X).reindex(self.names_)
         X = X[X.has_gold]
         slots = self._slots(X)
-        charged = rounds_by(self.loss, slots, X, Tying.learn(slots, "expert")).loss
+        if self._gain is not None and len(slots):
+            game = game_of(slots, X, self._tying, self._gain, self.loss_scale)
+            return float(np.mean([game.losses(one, self.reading_rate_).mean() for one in self.snapshots_]))
+        charged = rounds_by(self._slot_loss, slots, X, Tying.learn(slots, "expert")).loss
         flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], self.reading_rate_)
         total = flow.sum(axis=1)
         loss = (flow * charged).sum(axis=1) / np.where(total > 0, total, 1.0)

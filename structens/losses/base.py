@@ -97,7 +97,8 @@ def get(loss: str | AdditiveLoss) -> AdditiveLoss:
         return Hamming()
     if isinstance(loss, str) and loss == "edit":
         raise ParameterError("loss 'edit' is no sum over slots; ensembles learn by it from whole records")
-    raise ParameterError(f"loss must be 'hamming', 'edit' or an AdditiveLoss such as CostMatrix; got {loss!r}")
+    names = "'hamming', 'edit', 'ngram', an NGramGain or an AdditiveLoss such as CostMatrix"
+    raise ParameterError(f"loss must be {names}; got {loss!r}")
 
 
 def slot_losses(slots: Slots, loss: str | AdditiveLoss = "hamming") -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from structens.online.fixed_share import FixedShare, tracking_regret
 from structens.online.gamma import cv_penalty, gamma, suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.history import History
+from structens.online.history_game import HistoryGame
 from structens.online.history_conversion import LEARNERS, context_learner, convert_history
 from structens.online.ngram_decoding import NGramDecoded, ngram_mbr
 from structens.online.ngram_learning import HistoryLearner, SlotHistoryLearner
@@ -57,6 +58,7 @@ __all__ = [
     "EditGradient",
     "FixedShare",
     "History",
+    "HistoryGame",
     "HistoryLearner",
     "NGramDecoded",
     "PathBandit",

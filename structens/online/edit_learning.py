@@ -207,8 +207,8 @@ def rounds_by(
             return edit_rounds(slots, X, tying, loss_scale=loss_scale)
         rows = np.flatnonzero(known)
         taught = edit_rounds(slots[rows], X[rows], tying, loss_scale=loss_scale)
-        loss, scale = np.zeros(slots.labels.shape), np.ones(len(slots))
-        loss[known[slots.record]], scale[rows] = taught.loss, taught.scale
+        charged, scale = np.zeros(slots.labels.shape), np.ones(len(slots))
+        charged[known[slots.record]], scale[rows] = taught.loss, taught.scale
         parameter = np.ascontiguousarray(tying.parameters(slots))
-        return taught._replace(loss=loss, parameter=parameter, offsets=slots.offsets, scale=scale)
+        return taught._replace(loss=charged, parameter=parameter, offsets=slots.offsets, scale=scale)
     return rounds_of(slots, tying, loss, loss_scale)

@@ -8,7 +8,7 @@ automaton for all rounds, as in the paper, and records of any length that share 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -163,7 +163,7 @@ class SlotHistoryLearner:
                 "take a lower order, a smaller gap or fewer experts"
             )
         self.cumulative = np.zeros((n_histories, n_experts))
-        self._made: dict[bytes, tuple[HistoryAutomaton, NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._made: dict[bytes, SlotHistory] = {}
 
     def flows(self, slots: Slots, record: int) -> NDArray[np.float64]:
         """Probability of each expert in each slot of a record, 0 where ABSENT; shape (n_slots, p)."""
@@ -204,30 +204,77 @@ class SlotHistoryLearner:
         self.cumulative += total.reshape(self.cumulative.shape)
         return expected
 
-    def _of(self, slots: Slots, record: int) -> tuple[HistoryAutomaton, NDArray[np.int64], NDArray[np.int64]]:
-        """History automaton of a record, and of each transition the parameter and the place in (slot, expert).
-
-        It depends on who says nothing where, and on the length; most records share few of these patterns.
-        """
+    def _of(self, slots: Slots, record: int) -> SlotHistory:
+        """History automaton of a record; most records share few patterns of who says nothing where."""
         if slots.n_experts != self.n_experts:
             raise DataError(f"the records have {slots.n_experts} experts, the learner {self.n_experts}")
-        labels = slots.labels[slots.offsets[record] : slots.offsets[record + 1]]
-        key = np.minimum(labels, 0).astype(np.int8).tobytes()
+        key = silence(slots, record)
         if key not in self._made:
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
-            made = expert_automaton(slots, record)
-            history = history_automaton(made.automaton, self.gain.reach)
-            window = history.window.astype(np.int64)
-            expert = np.append(made.expert, -1).astype(np.int64)[window] + 1  # place -1 is "before the beginning"
-            # an EPSILON transition says nothing: its window begins with -1, and the history follows all the same
-            code = np.zeros(len(window), np.int64)
-            for k in range(1, self.gain.reach):
-                code = code * (self.n_experts + 1) + expert[:, k]
-            own = made.expert[history.transition].astype(np.int64)
-            place = made.slot[history.transition] * self.n_experts + own
-            self._made[key] = history, code * self.n_experts + own, place
+            self._made[key] = slot_history(slots, record, self.gain.reach)
         return self._made[key]
+
+
+class SlotHistory(NamedTuple):
+    """The history automaton of a record, and what each transition shares with those of other records.
+
+    Attributes
+    ----------
+    history : HistoryAutomaton
+    code : ndarray of int64, shape (n_transitions,)
+        Experts of the last units and the next one: a number below (p + 1)**(reach - 1) p.
+    place : ndarray of int64, shape (n_transitions,)
+        Slot of the record times p, plus the expert.
+    """
+
+    history: HistoryAutomaton
+    code: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+def slot_history(slots: Slots, record: int, reach: int) -> SlotHistory:
+    """Make it; it depends on `silence` and the reach only.
+
+    Raises
+    ------
+    DataError
+        If no expert answers in one of the slots.
+
+    Examples
+    --------
+    >>> from structens.align import align
+    >>> from structens.core import ExpertPredictions
+    >>> made = slot_history(align(ExpertPredictions.of({"a": ["ab"], "b": ["cd"]})), 0, 2)
+    >>> made.code.tolist(), made.place.tolist()
+    ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 2, 3])
+    """
+    p = slots.n_experts
+    made = expert_automaton(slots, record)
+    history = history_automaton(made.automaton, reach)
+    window = history.window.astype(np.int64)
+    expert = np.append(made.expert, -1).astype(np.int64)[window] + 1  # place -1 is "before the beginning"
+    # an EPSILON transition says nothing: its window begins with -1, and the history follows all the same
+    code = np.zeros(len(window), np.int64)
+    for k in range(1, reach):
+        code = code * (p + 1) + expert[:, k]
+    own = made.expert[history.transition].astype(np.int64)
+    return SlotHistory(history, code * p + own, made.slot[history.transition] * p + own)
+
+
+def silence(slots: Slots, record: int) -> bytes:
+    """Who says nothing, or is absent, where in a record.
+
+    Examples
+    --------
+    >>> from structens.align import align
+    >>> from structens.core import ExpertPredictions
+    >>> s = align(ExpertPredictions.of({"a": ["ab", "cd"], "b": ["ab", "dd"]}))
+    >>> silence(s, 0) == silence(s, 1)
+    True
+    """
+    labels = slots.labels[slots.offsets[record] : slots.offsets[record + 1]]
+    return np.minimum(labels, 0).astype(np.int8).tobytes()
 
 
 _MOST_KEPT = 256
