@@ -244,7 +244,7 @@ class Ledger:
         """The result."""
         table = np.array(self.rows, dtype=np.float64).reshape(-1, 5)
         which, step = table[:, 0].astype(np.int64), table[:, 1].copy()
-        alpha = np.bincount(which, weights=step, minlength=len(self.paths))
+        alpha = np.bincount(which, weights=step, minlength=len(self.paths)).astype(np.float64)
         alpha[alpha < TOLERANCE] = 0.0  # cancelled
         return Boosted(
             paths=self.paths,

@@ -72,6 +72,29 @@ def label_margins(
     return out
 
 
+def transition_masses(
+    rho: NDArray[np.float64], weight: NDArray[np.float64], slot: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of weight times positive, and times negative margins, of each transition of an automaton.
+
+    Parameters
+    ----------
+    rho : ndarray of float64, shape (m, n_transitions)
+    weight : ndarray of float64, shape (m, n_slots)
+    slot : ndarray of int64, shape (n_transitions,)
+
+    Examples
+    --------
+    >>> rho, weight = np.array([[1.0, -1], [1, 0]]), np.array([[.5, .25], [0, .25]])
+    >>> plus, minus = transition_masses(rho, weight, np.array([0, 1]))
+    >>> plus.tolist(), minus.tolist()
+    ([0.5, 0.0], [0.0, 0.25])
+    """
+    plus, minus = np.zeros(rho.shape[1]), np.zeros(rho.shape[1])
+    _transition_masses(rho, np.ascontiguousarray(weight), slot, plus, minus)
+    return plus, minus
+
+
 def newton_step(rho: NDArray[np.float64], weight: NDArray[np.float64], highest: float) -> float:
     """The a in [0, highest] that minimises the sum of weight times exp(-a rho), which is convex.
 
@@ -124,6 +147,18 @@ def _label_margins(rho, parameter, chosen, out):  # type: ignore[no-untyped-def]
                 right = max(right, rho[g, j])
                 wrong = max(wrong, -rho[g, j])
         out[g] = right - wrong
+
+
+@njit(cache=True)
+def _transition_masses(rho, weight, slot, plus, minus):  # type: ignore[no-untyped-def]
+    m, n = rho.shape
+    for i in range(m):
+        for e in range(n):
+            v = rho[i, e] * weight[i, slot[e]]
+            if v > 0.0:
+                plus[e] += v
+            else:
+                minus[e] -= v
 
 
 @njit(cache=True)

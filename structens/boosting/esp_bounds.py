@@ -1,4 +1,4 @@
-"""Guarantees of ESPBoost: theorems 4 and 5 of Cortes, Kuznetsov and Mohri (ACL 2014), with the factor left out there."""
+"""Guarantees of ESPBoost: theorems 4 and 5 of Cortes, Kuznetsov and Mohri (ACL 2014), the missing factor put in."""
 
 from __future__ import annotations
 

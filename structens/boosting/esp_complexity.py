@@ -114,7 +114,8 @@ class SwitchComplexity:
         total, experts = best_by_switches(table, len(self.r) - 1)
         value = total - scale * self.lambda_ * self.r[: len(total)]
         s = int((value >= value.max() - SLACK * max(float(mass.sum()), 1e-300)).argmax())
-        return np.arange(len(table), dtype=np.int64) * self.n_experts + experts[s]
+        path: NDArray[np.int64] = np.arange(len(table), dtype=np.int64) * self.n_experts + experts[s]
+        return path
 
 
 def switch_complexities(length: int, n_experts: int, n_records: int, most: int | None = None) -> NDArray[np.float64]:

@@ -104,7 +104,7 @@ class SlotPaths:
     @cached_property
     def count(self) -> NDArray[np.float64]:
         """Part of D_1 in each context, shape (n_contexts,)."""
-        return np.bincount(self.context, weights=self.weight, minlength=self.n_contexts)
+        return np.bincount(self.context, weights=self.weight, minlength=self.n_contexts).astype(np.float64)
 
     def masses(self, d: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As in `PathExperts`; parameter ``context * p + expert``."""
@@ -120,12 +120,14 @@ class SlotPaths:
     def path(self, experts: ArrayLike) -> NDArray[np.int64]:
         """Parameters of the path that takes these experts, one for each context."""
         chosen = np.asarray(experts, dtype=np.int64)
-        return np.arange(self.n_contexts, dtype=np.int64) * self.n_experts + chosen
+        out: NDArray[np.int64] = np.arange(self.n_contexts, dtype=np.int64) * self.n_experts + chosen
+        return out
 
     def margin(self, path: NDArray[np.int64]) -> NDArray[np.float64]:
         """As in `PathExperts`."""
         expert = (path % self.n_experts)[self.context]
-        return self.rho[np.arange(len(self.rho)), expert]
+        out: NDArray[np.float64] = self.rho[np.arange(len(self.rho)), expert]
+        return out
 
 
 class LabelPaths:
@@ -186,7 +188,8 @@ class LabelPaths:
         top = table.max(axis=1)
         expert = (table >= top[:, None] - slack[:, None]).argmax(axis=1)
         used = np.flatnonzero(top > slack)
-        return used * self.n_experts + expert[used]
+        out: NDArray[np.int64] = used * self.n_experts + expert[used]
+        return out
 
     def margin(self, path: NDArray[np.int64]) -> NDArray[np.float64]:
         """As in `PathExperts`."""
@@ -262,4 +265,4 @@ def same_cells(
     for j in range(p):
         joined(rho[:, j].astype(np.int64) + 1, 3)
     _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    return first.astype(np.int64), np.bincount(inverse.ravel(), weights=weight)
+    return first.astype(np.int64), np.bincount(inverse.ravel(), weights=weight).astype(np.float64)

@@ -2,7 +2,8 @@
 
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.decoding import DECODERS
-from structens.ensembles.esp_boost import DeepESPBoost, ESPBoost
+from structens.ensembles.deep_esp_boost import DeepESPBoost
+from structens.ensembles.esp_boost import ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
 from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.mbr import MBR

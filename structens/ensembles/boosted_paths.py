@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ BASES = ("votes", "confidences")
 SCORES = ("sum", "product")
 UNEQUAL = ("epsilon", "abstain")
 WEIGHTINGS = ("token", "record")
+HOPELESS = ("charge", "skip")
 FLOOR = 1e-12
 """Added to a score, as part of all votes, before its logarithm is taken."""
 
@@ -36,6 +38,7 @@ class BoostedPaths(Ensemble):
     scores: str
     unequal: str
     weighting: str
+    hopeless: str
     rho: float
     delta: float
 
@@ -72,8 +75,8 @@ class BoostedPaths(Ensemble):
         self.bounds_ = self._bounds(slots, X, log_exponential_loss(paths, made))
 
     def _check_options(self) -> None:
-        options = (("base", BASES), ("scores", SCORES), ("unequal", UNEQUAL), ("weighting", WEIGHTINGS))
-        for name, allowed in options:
+        chosen = {"base": BASES, "scores": SCORES, "unequal": UNEQUAL, "weighting": WEIGHTINGS, "hopeless": HOPELESS}
+        for name, allowed in chosen.items():
             if getattr(self, name) not in allowed:
                 raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
         for name, low, high in (("null_confidence", 0.0, 1.0), ("rho", 0.0, 1.0), ("delta", 0.0, 1.0)):
@@ -83,9 +86,12 @@ class BoostedPaths(Ensemble):
                 raise ParameterError(f"{name} must be {between}; got {value!r}")
 
     def _path_experts(self, slots: Slots, X: ExpertPredictions, tying: Tying) -> PathExperts:
-        """The path experts of records with gold; slots in contexts that are not the tying's are left out."""
+        """The path experts of records with gold."""
         rho, weight = self._margins_of_experts(slots, X), self._record_weights(slots)
         parameter = tying.parameters(slots)
+        kept = self._winnable(rho)
+        if not kept.all():
+            rho, parameter, weight = rho[kept], parameter[kept], None if weight is None else weight[kept]
         if not tying.by_slot:
             return LabelPaths(rho, parameter, weight, n_contexts=tying.n_contexts)
         return SlotPaths(rho, parameter[:, 0] // tying.n_experts, weight, n_contexts=tying.n_contexts)
@@ -106,8 +112,9 @@ class BoostedPaths(Ensemble):
 
     def _speaks(self, slots: Slots) -> NDArray[np.bool_]:
         """Whose answer counts in a slot."""
-        there = slots.labels != ABSENT
-        return there & (slots.labels != GAP) if self.unequal == "abstain" else there
+        silent = (ABSENT, GAP) if self.unequal == "abstain" else (ABSENT,)
+        out: NDArray[np.bool_] = ~np.isin(slots.labels, silent)
+        return out
 
     def _confidence_of(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64] | None:
         if self.base == "votes":
@@ -239,20 +246,31 @@ class BoostedPaths(Ensemble):
 
     def _bounds(self, slots: Slots, X: ExpertPredictions, log_f: float) -> dict[str, float]:
         weight = self._record_weights(slots)
-        weight = np.ones(len(slots.labels)) if weight is None else weight
-        share = weight / weight.sum() if len(weight) else weight
+        share = np.ones(len(slots.labels)) if weight is None else weight
+        share = share / share.sum()
         margin = self._slot_margins(slots, X)
         wrong = vote(slots.labels, self._weights(slots, X)).label != slots.gold
-        out = {"rounds T": float(self.n_rounds_), "training loss": float(share @ wrong)}
-        out["bound on it: F"] = float(np.exp(min(log_f, 700.0)))
+        skipped = float(share @ ~self._winnable(self._margins_of_experts(slots, X)))
+        f = math.exp(min(log_f, 700.0))
         loss = float(share @ (margin <= self.rho))
-        out[f"margin loss at {self.rho:g}"] = loss
-        out["bound on it: F exp(rho |alpha|) (theorem 5)"] = margin_loss_bound(log_f, self.rho, self._norm)
+        out = {
+            "rounds T": float(self.n_rounds_),
+            "training loss": float(share @ wrong),
+            "bound on it: F": skipped + (1.0 - skipped) * f,
+            f"margin loss at {self.rho:g}": loss,
+        }
+        bound = margin_loss_bound(log_f, self.rho, float(self.alphas_.sum()))
+        out["bound on it: F exp(rho |alpha|) (theorem 5)"] = skipped + (1.0 - skipped) * bound
         lengths = np.unique(slots.lengths)
         if len(lengths) == 1 and lengths[0] > 0:
             sizes = (len(slots.names), len(slots.alphabet), int(lengths[0]), len(slots))
             out["bound on the expected loss (theorem 4)"] = margin_bound(loss, self.rho, *sizes, self.delta)
         return out
+
+    def _winnable(self, rho: NDArray[Any]) -> NDArray[np.bool_]:
+        """Slots to learn from: with "skip" those in which an expert is right, if there are any."""
+        kept = np.asarray((rho > 0).any(axis=1))
+        return np.ones_like(kept) if self.hopeless == "charge" or not kept.any() else kept
 
 
 def label_scores(labels: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:

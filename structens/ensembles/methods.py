@@ -7,7 +7,8 @@ from typing import Any
 
 from structens.core import ParameterError
 from structens.ensembles.base import Ensemble
-from structens.ensembles.esp_boost import DeepESPBoost, ESPBoost
+from structens.ensembles.deep_esp_boost import DeepESPBoost
+from structens.ensembles.esp_boost import ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
 from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.path_experts import PathExpertEnsemble
