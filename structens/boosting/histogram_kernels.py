@@ -1,0 +1,389 @@
+"""Kernels that grow a Hamming tree on binned features: histograms, scans, best-first splits.
+
+All threads run them side by side. Each keeps the histograms of its own blocks of features and its own order of the rows;
+they meet once a node, to exchange their best cuts. Every sum is taken in an order that does not depend on the number of
+threads, so the model does not either. `round_kernels` has the rest of a round.
+
+Words: a *cell* is a node of the tree being grown, *code* a bin number, *weight* the signed weights w * y, rows padded
+to whole lanes (`kp` numbers a row), *mass* the sum of a row's weights. A cut sends codes from `low` to `high` to the +
+side. Scores are compared on a grid (`_GRID` steps for the total weight), so that what differs by rounding only is a tie:
+the first feature wins, and in it the first bin.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from structens.boosting.lanes import (
+    load,
+    meet,
+    minus,
+    nothing,
+    plus,
+    size,
+    store,
+    total,
+)
+
+NUMERIC, MISSING, NOMINAL = 0, 1, 2  # kinds of features: numbers, numbers whose last bin is NaN, values without order
+N_BUCKETS = 1024  # of the masses of rows: sign and exponent and three bits of the mantissa
+HYBRID, PAPER, MULTIBOOST = 0, 1, 2  # rules for constant cuts
+_GRID = 1048576.0
+
+# columns of `Work.cell`
+START, END, SLOT, LEFT, RIGHT, STATE, FEATURE, LOW, HIGH, INNER = range(10)
+OPEN, CUT, CLOSED = 0, 1, 2
+
+
+class Table(NamedTuple):
+    """Binned features: blocks of `fb` features, in each all rows; the listed features take part in the round."""
+
+    code: Any  # uint8, (blocks * n * fb,)
+    first: Any  # int64, (blocks + 1,): listed features of a block
+    block: Any  # int64, one a listed feature, as all below
+    place: Any  # int64: in its block
+    offset: Any  # int64: of its histogram, in numbers
+    n_bins: Any  # int64
+    kind: Any  # int64
+    value: Any  # int64: where its bins begin in the next two
+    lower: Any  # float64: least value in a bin
+    upper: Any  # float64: largest value in a bin
+
+
+class Work(NamedTuple):
+    """Everything that is written: by all threads (row blocks, own features) or by each in a row of its own."""
+
+    weight: Any  # float32, (n * kp,)
+    mass: Any  # float32, (n,)
+    mass_bits: Any  # int32, the same memory
+    bucket: Any  # float64, (row blocks, N_BUCKETS)
+    weight_sum: Any  # float64, (threads, 8)
+    pool: Any  # float32: histograms
+    row: Any  # int32, (threads, n)
+    spare: Any  # int32, (threads, n)
+    leaf: Any  # int32, (threads, n)
+    cell: Any  # int64, (threads, cells, 10)
+    key: Any  # float64, (threads, cells, 2): improvement of the edge; edge of the parent's vote
+    threshold: Any  # float64, (threads, cells)
+    total: Any  # float32, (threads * cells * kp,)
+    plus: Any  # float32, (threads * cells * kp,): sums on the + side of the best cut
+    vote: Any  # float32, (threads * cells * kp,): of the cell as a leaf; at the end one row a leaf, times the step
+    found: Any  # int64, (2, threads, 2, 4): grid score, feature, low, high
+    found_plus: Any  # float32, (2 * threads * 2 * kp,)
+    part: Any  # float32, (threads * 256 * 8,)
+    leaf_sum: Any  # float64, (row blocks * 2 * leaves * kp,)
+    gate: Any  # int64, (16,)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
+    """Grow the tree best first; returns the number of cells. Kegl (2014), Figure 2."""
+    kp, n_inner = plan[2], plan[3]
+    cell, key = work.cell[tid], work.key[tid]
+    at = tid * work.cell.shape[1] * kp
+    weight = work.weight_sum[tid, 0]
+    for c in range(0, kp, 8):
+        root = nothing()
+        for r in range(n_active):
+            root = plus(root, load(work.weight, work.row[tid, r] * kp + c))
+        store(work.total, at + c, root)
+        store(work.vote, at + c, nothing())
+    cell[0, START], cell[0, END], cell[0, SLOT], cell[0, STATE], cell[0, INNER] = 0, n_active, 0, OPEN, 0
+    key[0, 1] = 0.0
+    n_cells, n_slots, met = np.int64(1), np.int64(1), np.int64(0)
+    small, large = np.int64(0), np.int64(-1)
+    for step in range(1, n_inner + 1):
+        if small >= 0:
+            _consider(tid, met, small, large, plan, table, work)
+            met += 1
+        best = _most_improving(n_cells, cell, key, _GRID / weight)
+        if best < 0:
+            if step > 1 or cell[0, FEATURE] < 0:
+                break
+            best = 0  # the root gains nothing, but its cut may open the way to leaves that do: exclusive or
+        cell[best, INNER] = step
+        middle = cell[best, START]
+        if cell[best, FEATURE] >= 0:
+            middle = _partition(tid, best, plan, table, work)
+        if middle == cell[best, START] or middle == cell[best, END]:
+            cell[best, STATE], cell[best, FEATURE] = CLOSED, -1  # a constant: it changes the vote of its leaf
+        _set_votes(tid, best, plan, work, weight)
+        small = np.int64(-1)
+        if cell[best, STATE] == OPEN:
+            small, large = _split(tid, best, middle, n_cells, plan, work)
+            cell[small, SLOT], cell[large, SLOT] = n_slots, cell[best, SLOT]
+            n_cells += 2
+            n_slots += 1
+    return n_cells
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
+    """The open cell whose best cut raises the edge most, -1 if none does; the first of equal ones."""
+    best, highest = -1, np.int64(0)
+    for c in range(n_cells):
+        if cell[c, STATE] == OPEN:
+            score = np.int64(key[c, 0] * scale + 0.5)
+            if score > highest:
+                best, highest = c, score
+    return best
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped-def]
+    """Make two cells out of one; returns the smaller and the larger."""
+    kp = plan[2]
+    cell, key = work.cell[tid], work.key[tid]
+    base = tid * work.cell.shape[1] * kp
+    left, right = n_cells, n_cells + 1
+    cell[parent, STATE], cell[parent, LEFT], cell[parent, RIGHT] = CUT, left, right
+    cell[left, START], cell[left, END] = cell[parent, START], middle
+    cell[right, START], cell[right, END] = middle, cell[parent, END]
+    above, below, beyond = base + parent * kp, base + left * kp, base + right * kp
+    edge_left, edge_right = np.float32(0.0), np.float32(0.0)
+    for c in range(kp):
+        vote, sums = work.vote[above + c], work.plus[above + c]
+        rest = work.total[above + c] - sums
+        work.total[below + c], work.total[beyond + c] = rest, sums
+        work.vote[below + c], work.vote[beyond + c] = -vote, vote
+        edge_left -= vote * rest
+        edge_right += vote * sums
+    for side, edge in ((left, edge_left), (right, edge_right)):
+        cell[side, STATE], cell[side, FEATURE], cell[side, INNER] = OPEN, -1, 0
+        key[side, 0], key[side, 1] = 0.0, edge
+    if middle - cell[parent, START] <= cell[parent, END] - middle:
+        return left, right
+    return right, left
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-untyped-def]
+    """Best cuts of one cell (`large` -1), or of two children: from this thread's features, then from all threads'.
+
+    With a pool the larger child's histogram is the parent's less the smaller's, in the parent's place.
+    """
+    kp, n_threads, span = plan[2], plan[4], plan[6]
+    cell, pool, parity = work.cell[tid], work.pool, met & 1
+    found = work.found[parity, tid]
+    found[0, 0], found[1, 0] = -1, -1
+    scale = np.float32(_GRID / work.weight_sum[tid, 0])
+    rows = work.row[tid]
+    for block in range(tid, len(table.first) - 1, n_threads):
+        begin, end = table.first[block], table.first[block + 1]
+        if begin == end:
+            continue
+        low, high = table.offset[begin], table.offset[end - 1] + table.n_bins[end - 1] * kp
+        for child in range(2):
+            it = small if child == 0 else large
+            if it < 0:
+                continue
+            shift = cell[it, SLOT] * span if span > 0 else tid * plan[8] - low
+            if child == 0 or span == 0:
+                pool[shift + low : shift + high] = 0.0
+                base = block * plan[0] * plan[1]
+                listed = table.place[begin:end], table.offset[begin:end]
+                _add_rows(rows[cell[it, START] : cell[it, END]], table.code, base, listed, shift, kp, work.weight, pool)
+            else:
+                other = cell[small, SLOT] * span
+                for k in range(low, high, 8):
+                    store(pool, shift + k, minus(load(pool, shift + k), load(pool, other + k)))
+            sums = (tid * work.cell.shape[1] + it) * kp
+            to = ((parity * n_threads + tid) * 2 + child) * kp
+            for p in range(begin, end):
+                at = shift + table.offset[p]
+                if _scan(
+                    p,
+                    table.kind[p],
+                    table.n_bins[p],
+                    at,
+                    kp,
+                    sums,
+                    scale,
+                    work.total,
+                    pool,
+                    work.part,
+                    tid,
+                    found[child],
+                ):
+                    for c in range(0, kp, 8):
+                        side = nothing()
+                        for k in range(found[child, 2], found[child, 3] + 1):
+                            side = plus(side, load(pool, at + k * kp + c))
+                        store(work.found_plus, to + c, side)
+    meet(work.gate, n_threads, plan[5])
+    for child in range(2):
+        it = small if child == 0 else large
+        if it >= 0:
+            _candidate(tid, parity, it, child, plan, work)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _add_rows(rows, code, base, listed, shift, kp, weight, pool):  # type: ignore[no-untyped-def]
+    """Add the weights of rows to the histograms of a block's listed features."""
+    place, offset = listed
+    n_listed = len(place)
+    if kp == 8:
+        for row in rows:
+            w0, at = load(weight, row * 8), base + np.int64(row) * 8
+            for p in range(n_listed):
+                to = shift + offset[p] + np.int64(code[at + place[p]]) * 8
+                store(pool, to, plus(load(pool, to), w0))
+    elif kp == 16:
+        for row in rows:
+            w0, w1, at = load(weight, row * 16), load(weight, row * 16 + 8), base + np.int64(row) * 8
+            for p in range(n_listed):
+                to = shift + offset[p] + np.int64(code[at + place[p]]) * 16
+                store(pool, to, plus(load(pool, to), w0))
+                store(pool, to + 8, plus(load(pool, to + 8), w1))
+    elif kp == 32:
+        for row in rows:
+            w0, w1 = load(weight, row * 32), load(weight, row * 32 + 8)
+            w2, w3, at = load(weight, row * 32 + 16), load(weight, row * 32 + 24), base + np.int64(row) * 8
+            for p in range(n_listed):
+                to = shift + offset[p] + np.int64(code[at + place[p]]) * 32
+                store(pool, to, plus(load(pool, to), w0))
+                store(pool, to + 8, plus(load(pool, to + 8), w1))
+                store(pool, to + 16, plus(load(pool, to + 16), w2))
+                store(pool, to + 24, plus(load(pool, to + 24), w3))
+    else:
+        for row in rows:
+            at = base + np.int64(row) * 8
+            for p in range(n_listed):
+                to = shift + offset[p] + np.int64(code[at + place[p]]) * kp
+                for c in range(0, kp, 8):
+                    store(pool, to + c, plus(load(pool, to + c), load(weight, row * kp + c)))
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):  # type: ignore[no-untyped-def]
+    """Compare the cuts on one feature with the best so far; whether one is better. Kegl (2014), Figure 3."""
+    n_cuts, last, better, mine = n_bins - 1, n_bins - 1, False, tid * 2048
+    if kind == NOMINAL and n_bins > 2:
+        n_cuts = n_bins
+    for missing_below in range(2 if kind == MISSING else 1):
+        if missing_below:
+            n_cuts, last = n_bins - 2, n_bins - 2
+        for c in range(0, kp, 8):
+            whole, one_side = load(totals, sums + c), nothing()
+            if missing_below:
+                one_side = load(pool, at + (n_bins - 1) * kp + c)
+            for b in range(n_cuts):
+                here = load(pool, at + b * kp + c)
+                if kind != NOMINAL:
+                    one_side = plus(one_side, here)
+                    here = one_side
+                edge = size(minus(whole, plus(here, here)))
+                if c > 0:
+                    edge = plus(edge, load(part, mine + b * 8))
+                store(part, mine + b * 8, edge)
+        for b in range(n_cuts):
+            score = np.int64(total(load(part, mine + b * 8)) * scale + np.float32(0.5))
+            if score > found[0]:
+                better = True
+                found[0], found[1] = score, p
+                found[2], found[3] = (b, b) if kind == NOMINAL else (b + 1, last)
+    return better
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-def]
+    """The best of all threads' cuts against the constant: what the cell would gain, and how."""
+    kp, n_threads, rule = plan[2], plan[4], plan[9]
+    cell, key = work.cell[tid], work.key[tid]
+    at = (tid * work.cell.shape[1] + it) * kp
+    best, weight = 0, work.weight_sum[tid, 0]
+    found = work.found[parity]
+    for other in range(1, n_threads):
+        better = found[other, child, 0] > found[best, child, 0]
+        tie = found[other, child, 0] == found[best, child, 0] and found[other, child, 1] < found[best, child, 1]
+        if found[other, child, 0] >= 0 and (better or tie):
+            best = other
+    constant, cut = np.float32(0.0), np.float32(0.0)
+    taken = ((parity * n_threads + best) * 2 + child) * kp
+    for c in range(kp):
+        whole, side = work.total[at + c], work.found_plus[taken + c]
+        constant += abs(whole)
+        cut += abs(side + side - whole)
+        work.plus[at + c] = side
+    scores = found[best, child, 0], np.int64(constant * np.float32(_GRID / weight) + np.float32(0.5))
+    has_cut = scores[0] >= 0 and (
+        rule == MULTIBOOST or scores[0] > scores[1] or (rule == HYBRID and scores[0] == scores[1])
+    )
+    cell[it, FEATURE] = found[best, child, 1] if has_cut else -1
+    cell[it, LOW], cell[it, HIGH] = found[best, child, 2], found[best, child, 3]
+    edge = cut if has_cut else constant
+    key[it, 0] = edge - (constant if rule == MULTIBOOST and it > 0 else key[it, 1])
+    if rule == MULTIBOOST and it == 0 and cut < constant:
+        cell[it, FEATURE] = -1
+        key[it, 0] = constant
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
+    """Votes of the cell's cut (or of the constant): +1 where the edge of the class is positive, else -1."""
+    kp = plan[2]
+    at = (tid * work.cell.shape[1] + it) * kp
+    least = np.float32(weight / _GRID / 4)
+    constant = work.cell[tid, it, FEATURE] < 0
+    for c in range(plan[10]):
+        edge = work.total[at + c]
+        if not constant:
+            side = work.plus[at + c]
+            edge = side + side - edge
+        work.vote[at + c] = np.float32(1.0) if edge > least else np.float32(-1.0)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
+    """Order the cell's rows by side, - first; returns where + begins. Sets the threshold between the bins met."""
+    n, fb = plan[0], plan[1]
+    cell, row, spare = work.cell[tid], work.row[tid], work.spare[tid]
+    p, low, high = cell[it, FEATURE], cell[it, LOW], cell[it, HIGH]
+    base = table.block[p] * n * fb + table.place[p]
+    seen = np.zeros(256, np.bool_)
+    left, right = cell[it, START], 0
+    for r in range(cell[it, START], cell[it, END]):
+        i = row[r]
+        code = table.code[base + np.int64(i) * fb]
+        seen[code] = True
+        positive = (code >= low) & (code <= high)
+        row[left] = i
+        spare[right] = i
+        left += not positive
+        right += positive
+    for r in range(right):
+        row[left + r] = spare[r]
+    first = table.value[p]
+    if table.kind[p] == NOMINAL:
+        work.threshold[tid, it] = table.lower[first + low]
+        return left
+    last = table.n_bins[p] - 1 - (table.kind[p] == MISSING)  # of the bins with numbers
+    below, above = low - 1, low
+    while below > 0 and not seen[below]:
+        below -= 1
+    while above < last and not seen[above]:
+        above += 1
+    if above > last:  # all numbers on the - side, NaN on the other
+        work.threshold[tid, it] = np.inf
+        return left
+    threshold = _between(table.upper[first + below], table.lower[first + above])
+    low = below + 1
+    while low < above and table.lower[first + low] < threshold:
+        low += 1
+    if table.upper[first + low - 1] >= threshold:
+        threshold = _between(table.upper[first + low - 1], table.lower[first + low])
+    cell[it, LOW] = low
+    work.threshold[tid, it] = threshold
+    return left
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _between(a, b):  # type: ignore[no-untyped-def]
+    """A threshold t with a < t <= b, in the middle where floating point has one."""
+    middle = a + (b - a) * 0.5
+    if not np.isfinite(middle):
+        middle = a * 0.5 + b * 0.5
+    return middle if a < middle <= b else b

@@ -1,0 +1,153 @@
+"""Votes of a forest of Hamming trees for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.boosting.prediction_kernels import ROWS, add_votes, leaves_of
+from structens.boosting.trees import AT_LEAST_OR_NAN_BELOW, EQUAL, Forest
+
+_MOST_CUTS = 60_000  # of a group of trees: its thresholds are numbered with two bytes
+_MOST_CODES = 16 * 2**20  # numbers coded at a time
+
+
+def votes_of(forest: Forest, X: NDArray[Any], n_trees: int, n_threads: int = 1) -> NDArray[np.float64]:
+    """Sum of the votes of the first trees, shape (n, K).
+
+    Parameters
+    ----------
+    forest : Forest
+    X : ndarray of float32, float64 or uint8, shape (n, d)
+    n_trees : int
+    n_threads : int
+        Rows are shared out; the answer does not depend on it.
+    """
+    out = np.zeros((len(X), forest.n_classes))
+    for group in _groups(forest):
+        begin, end = group.begin, min(group.end, n_trees)
+        if begin >= end:
+            break
+        for rows in _batches(len(X), len(group.used)):
+            out[rows] += group.add(X[rows], begin, end, n_threads)
+    return out
+
+
+def staged_votes_of(forest: Forest, X: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    """Sum of the votes after each tree, shape (n, K); the same array each time."""
+    out = np.zeros((len(X), forest.n_classes))
+    for group in _groups(forest):
+        code = group.codes(X)
+        for t in range(group.begin, group.end):
+            out += group.add_coded(code, len(X), t, t + 1, 1)
+            yield out
+
+
+def leaves_in(forest: Forest, X: NDArray[Any]) -> NDArray[np.int32]:
+    """The leaf of each row in each tree, from 0, shape (n, n_trees)."""
+    out = np.zeros((len(X), forest.n_trees), np.int32)
+    for group in _groups(forest):
+        for rows in _batches(len(X), len(group.used)):
+            n = rows.stop - rows.start
+            shape, code = group.shape(n), group.codes(X[rows])
+            trees = np.array([0, group.end - group.begin])
+            found = np.zeros((n, group.end - group.begin), np.int32)
+            leaves_of(code, shape, trees, group.cuts, group.children, found)
+            out[rows, group.begin : group.end] = found
+    return out
+
+
+class _Group:
+    """Some trees in a row, their thresholds numbered by rank."""
+
+    def __init__(self, forest: Forest, begin: int, end: int) -> None:
+        self.begin, self.end = begin, end
+        trees = forest.trees[begin:end]
+        counts = np.array([len(tree.feature) for tree in trees], np.int64)
+        feature, threshold, test, left, right = (
+            np.concatenate([getattr(tree, name) for tree in trees])
+            for name in ("feature", "threshold", "test", "left", "right")
+        )
+        self.used, number = np.unique(feature, return_inverse=True)
+        self.thresholds: list[NDArray[np.float64]] = []
+        low, high = np.zeros(len(feature), np.int64), np.zeros(len(feature), np.int64)
+        for j in range(len(self.used)):
+            mine = np.flatnonzero(number == j)
+            wanted, equal = threshold[mine], test[mine] == EQUAL
+            above = np.nextafter(wanted, np.inf)
+            ranks = np.unique(np.concatenate([wanted, above[equal]]))
+            low[mine] = np.searchsorted(ranks, wanted) + 1
+            high[mine] = np.where(test[mine] == AT_LEAST_OR_NAN_BELOW, len(ranks), len(ranks) + 1)
+            high[mine] = np.where(equal, np.searchsorted(ranks, above), high[mine])
+            self.thresholds.append(ranks)
+        first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.cuts = first, number.reshape(-1).astype(np.int64), low.astype(np.uint16), (high - low).astype(np.uint16)
+        self.children = left.astype(np.int64), right.astype(np.int64)
+        self.most_leaves = int(counts.max()) + 1
+        self.n_classes, self.kp = forest.n_classes, -(-forest.n_classes // 8) * 8
+        self.votes = np.zeros((len(feature) + len(trees), self.kp), np.float32)
+        np.concatenate([tree.vote for tree in trees], out=self.votes[:, : self.n_classes])
+        self.votes = self.votes.reshape(-1)
+        self.coefficient = np.array([tree.coefficient for tree in trees])
+
+    def shape(self, n: int) -> NDArray[np.int64]:
+        return np.array([0, -(-n // ROWS), n, len(self.used), self.kp, self.most_leaves], np.int64)
+
+    def codes(self, X: NDArray[Any]) -> NDArray[np.uint16]:
+        """How many thresholds each number reaches; one more for NaN."""
+        n = len(X)
+        code = np.zeros((-(-n // ROWS), len(self.used), ROWS), np.uint16)
+        padded = np.zeros(code.shape[0] * ROWS, np.uint16)
+        for j, feature in enumerate(self.used):
+            column, ranks = X[:, feature], self.thresholds[j]
+            padded[:n] = np.searchsorted(ranks, column, side="right")
+            if X.dtype.kind == "f":
+                padded[:n][np.isnan(column)] = len(ranks) + 1
+            code[:, j] = padded.reshape(-1, ROWS)
+        return code.reshape(-1)
+
+    def add(self, X: NDArray[Any], begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
+        return self.add_coded(self.codes(X), len(X), begin, end, n_threads)
+
+    def add_coded(
+        self, code: NDArray[np.uint16], n: int, begin: int, end: int, n_threads: int
+    ) -> NDArray[np.float64]:
+        out = np.zeros(n * self.kp)
+        trees = np.array([begin - self.begin, end - self.begin])
+        args = (trees, self.cuts, self.children, self.votes, self.coefficient, out)
+        whole = self.shape(n)
+        bounds = np.linspace(0, whole[1], min(n_threads, int(whole[1])) + 1).astype(np.int64)
+        parts = [np.concatenate([[a, b], whole[2:]]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        if len(parts) == 1:
+            add_votes(code, parts[0], *args)
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                list(pool.map(lambda part: add_votes(code, part, *args), parts))
+        return out.reshape(n, self.kp)[:, : self.n_classes]
+
+
+def _groups(forest: Forest) -> list[_Group]:
+    """The forest in groups of trees; kept with it until a tree is added."""
+    kept = forest.kept
+    if "groups" not in kept:
+        groups, begin, n_cuts = [], 0, 0
+        for t, tree in enumerate(forest.trees):
+            if n_cuts + len(tree.feature) > _MOST_CUTS and t > begin:
+                groups.append(_Group(forest, begin, t))
+                begin, n_cuts = t, 0
+            n_cuts += len(tree.feature)
+        if forest.n_trees > begin:
+            groups.append(_Group(forest, begin, forest.n_trees))
+        kept["groups"] = groups
+    out: list[_Group] = kept["groups"]
+    return out
+
+
+def _batches(n: int, n_features: int) -> Iterator[slice]:
+    size = max(ROWS, _MOST_CODES // max(1, n_features) // ROWS * ROWS)
+    for begin in range(0, n, size):
+        yield slice(begin, min(n, begin + size))
