@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from test_path_experts import error_of, records
 
-from structens.core import ExpertPredictions, NotFittedError, ParameterError
+from structens.align import align
+from structens.core import Automaton, ExpertPredictions, NotFittedError, ParameterError
 from structens.ensembles import PathExpertEnsemble
 from structens.ensembles.recipe import ALL_RULES
 from structens.io.ensemble_file import load, save
 from structens.losses import CostMatrix
+from structens.online import ComponentHedge
 
 FLAT = records(60, 4, [0.1, 0.4, 0.5])
 GOLD = [["a", "b", "c", "d"], ["b", "a"], ["c"], ["d", "d", "a"], ["a", "c"]] * 8
@@ -58,7 +60,7 @@ def test_partial_fit_gives_what_fit_gives(rule, tie):
         assert whole.predict(X) == piecewise.predict(X)
 
 
-@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share"])
+@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share", "component-hedge"])
 @pytest.mark.parametrize(
     ("rule", "absent"), [("mvote", "sleep"), ("cv", "neutral"), ("last", "sleep"), ("last", "neutral")]
 )
@@ -99,7 +101,7 @@ def test_rates_that_need_all_records_are_refused():
             PathExpertEnsemble("fpl" if name in ("noise", "epsilon") else "mvote", **{name: value}).fit(FLAT)
 
 
-@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share"])
+@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share", "component-hedge"])
 @pytest.mark.parametrize("absent", ["sleep", "neutral"])
 def test_online_answers_rest_on_the_records_before(learner, absent):
     for X in (FLAT, RAGGED):
@@ -253,3 +255,34 @@ def test_an_expert_that_sleeps_on_easy_records_is_not_blamed():
     made = PathExpertEnsemble(beta=0.97).fit(X)
     assert made.weights_[0].argmax() == 0
     assert made.regret_ <= made.regret_bound_
+
+
+@pytest.mark.parametrize("rule", ["mvote", "cv", "last"])
+@pytest.mark.parametrize("absent", ["sleep", "neutral"])
+def test_component_hedge_is_hedge_on_slots(rule, absent):
+    for X, tie in itertools.product((FLAT[:25], RAGGED[:25]), ("expert", "position")):
+        options = {"rule": rule, "tie": tie, "beta": 0.3, "absent": absent}
+        one, other = (PathExpertEnsemble(learner=name, **options).fit(X) for name in ("component-hedge", "hedge"))
+        assert one.weights_ == pytest.approx(other.weights_, rel=1e-9, abs=1e-15)
+        assert one.round_losses_ == pytest.approx(other.round_losses_)
+        assert one.suffix_start_ == other.suffix_start_
+        assert one.regret_ == pytest.approx(other.regret_)
+        assert one.regret_bound_ == pytest.approx(other.regret_bound_)
+        assert one.predict(X) == other.predict(X)
+    assert PathExpertEnsemble(learner="component-hedge").fit(FLAT).beta_ == PathExpertEnsemble().fit(FLAT).beta_
+
+
+def test_component_hedge_is_the_learner_of_the_automaton():
+    """Of the path-expert automaton of Figure 1, where that projects by iteration."""
+    a = Automaton.from_transitions([(k, k + 1, j) for k in range(4) for j in range(3)], final=[4])
+    by_automaton, weights = ComponentHedge(a, -math.log(0.3)), []
+    slots = align(FLAT[:25], mode="never")
+    loss = (slots.labels != slots.gold[:, None]).astype(float)
+    for i in range(25):
+        weights.append(by_automaton.flows().reshape(4, 3))
+        by_automaton.update(loss[slots.offsets[i] : slots.offsets[i + 1]].ravel())
+    made = PathExpertEnsemble("last", "position", 0.3, learner="component-hedge").fit(FLAT[:25])
+    assert made.weights_[:-1] == pytest.approx(by_automaton.flows().reshape(4, 3), abs=1e-9)
+    assert made.round_losses_ * 4 == pytest.approx(
+        [(w.ravel() * loss[4 * i : 4 * i + 4].ravel()).sum() for i, w in enumerate(weights)], abs=1e-9
+    )

@@ -142,9 +142,9 @@ NgramOrder = Annotated[int, typer.Option(min=1, help="ngram: n-grams of orders 1
 Learner = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        callback=one_of("hedge", "adahedge", "squint", "fixed-share"),
-        help="How weights are learnt: hedge (at rate --beta, the default), adahedge or squint (which need no rate), or "
-        "fixed-share (for experts that change).",
+        callback=one_of("hedge", "adahedge", "squint", "fixed-share", "component-hedge"),
+        help="How weights are learnt: hedge (at rate --beta, the default), adahedge or squint (which need no rate), "
+        "fixed-share (for experts that change), or component-hedge (usages; the same as hedge on slots).",
     ),
 ]
 Absent = Annotated[

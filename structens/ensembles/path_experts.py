@@ -66,9 +66,10 @@ class PathExpertEnsemble(OnlineEnsemble):
         Factor by which a unit of loss shrinks a weight. "held-out" tries a grid by 5-fold cross-validation;
         "position" and "path" are the rates that the regret bounds recommend. 1 learns nothing: plain vote. Learners
         "adahedge" and "squint", and the rules of FPL, make no use of it.
-    learner : {"hedge", "adahedge", "squint", "fixed-share"}
+    learner : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge"}
         "hedge" is the papers' Weighted Majority. "adahedge" and "squint" find their rate themselves, context by
-        context. "fixed-share" forgets, for experts that get better or worse over time.
+        context. "fixed-share" forgets, for experts that get better or worse over time. "component-hedge" learns
+        usages of experts, projected on unit flows: on slots the same weights as "hedge", to rounding.
     absent : {"sleep", "neutral"}
         Experts without an answer to a record. "sleep": they keep their weight, and the others deal out theirs among
         themselves. "neutral": they are charged the mean loss of the others. Without effect on FPL and tie "label".

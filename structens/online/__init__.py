@@ -7,6 +7,7 @@ other plays the game of Figure 1 on aligned records (`Slots`), in time linear in
 from structens.online.adahedge import AdaHedge, SlotAdaHedge
 from structens.online.bandit import Bandit
 from structens.online.component_hedge import ComponentHedge
+from structens.online.component_slots import SlotComponentHedge
 from structens.online.composed import ComposedLearner, PathLoss, laplace_noise
 from structens.online.context_learner import ContextLearner
 from structens.online.conversion import AveragedFlows, PathLearner, averaged_flows, cv_round, round_losses, thetas
@@ -18,8 +19,8 @@ from structens.online.fixed_share import FixedShare, tracking_regret
 from structens.online.gamma import cv_penalty, gamma, suffix_start
 from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.history import History
-from structens.online.history_game import HistoryGame
 from structens.online.history_conversion import LEARNERS, context_learner, convert_history
+from structens.online.history_game import HistoryGame
 from structens.online.ngram_decoding import NGramDecoded, ngram_mbr
 from structens.online.ngram_learning import HistoryLearner, SlotHistoryLearner
 from structens.online.noise import NOISES, Perturbation, noise_of, printed_epsilon, tuned_epsilon
@@ -73,6 +74,7 @@ __all__ = [
     "SemiBandit",
     "SleepingHedge",
     "SlotAdaHedge",
+    "SlotComponentHedge",
     "SlotHistoryLearner",
     "Squint",
     "TropicalLearner",

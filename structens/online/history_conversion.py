@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from structens.core import ParameterError
 from structens.online.adahedge import SlotAdaHedge
+from structens.online.component_slots import SlotComponentHedge
 from structens.online.context_learner import ContextLearner
 from structens.online.converted import Converted, with_fallback
 from structens.online.fixed_share import FixedShare
@@ -19,7 +20,7 @@ from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import MOST_NUMBERS, grid_size, spread
 from structens.online.squint import Squint
 
-LEARNERS = ("hedge", "adahedge", "squint", "fixed-share")
+LEARNERS = ("hedge", "adahedge", "squint", "fixed-share", "component-hedge")
 RATELESS = ("adahedge", "squint")
 """Learners that take no rate."""
 _LEAST_WEIGHT = 1e-300
@@ -30,10 +31,10 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
 
     Parameters
     ----------
-    name : {"hedge", "adahedge", "squint", "fixed-share"}
+    name : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge"}
     n_experts : int
     eta : float
-        For "hedge" and "fixed-share".
+        For "hedge", "fixed-share" and "component-hedge".
     share : float
         For "fixed-share".
 
@@ -54,6 +55,8 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
     if name == "fixed-share":
         return FixedShare(n_experts, eta, share)
     return SlotAdaHedge(n_experts) if name == "adahedge" else Squint(n_experts)
+    if name == "component-hedge":
+        return SlotComponentHedge(n_experts, eta)
 
 
 def convert_history(
