@@ -2,7 +2,11 @@
 
 from structens.report.agreement import render_agreement
 from structens.report.alignment import render_alignment
+from structens.report.boosting_plots import plot_curves, plot_regions, plot_tree
 from structens.report.dot import to_dot
+from structens.report.hamming_tree_graph import tree_graph
+from structens.report.hamming_tree_text import tree_text
+from structens.report.learning_curves import LearningCurves, learning_curves
 from structens.report.legend import DEFINITIONS, legend
 from structens.report.picture import Picture, expert_picture, picture
 from structens.report.svg import to_svg
@@ -11,15 +15,22 @@ from structens.report.text import wants_color
 
 __all__ = [
     "DEFINITIONS",
+    "LearningCurves",
     "Picture",
     "expert_picture",
+    "learning_curves",
     "legend",
     "picture",
+    "plot_curves",
+    "plot_regions",
+    "plot_tree",
     "render",
     "render_agreement",
     "render_alignment",
     "render_comparison",
     "to_dot",
     "to_svg",
+    "tree_graph",
+    "tree_text",
     "wants_color",
 ]
