@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.classifier import Classifier
 from structens.core import ExpertPredictions, ModelError
 from structens.core.units import cut
 from structens.ensembles import (
@@ -21,6 +22,7 @@ from structens.ensembles import (
     PathExpertEnsemble,
 )
 from structens.ensembles.recipe import ALL_RULES
+from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
 from structens.io.model_file import read_model, write_model
 from structens.io.normalize import Folding
 
@@ -31,49 +33,58 @@ KINDS: dict[str, type[Ensemble]] = {
 }
 
 
-def save(ensemble: Ensemble, path: str | Path, *, reading: dict[str, Any] | None = None, data: str = "") -> None:
-    """Write a fitted ensemble to one `.structens` file.
+def save(
+    ensemble: Ensemble | Classifier, path: str | Path, *, reading: dict[str, Any] | None = None, data: str = ""
+) -> None:
+    """Write a fitted ensemble, or a classifier, to one `.structens` file.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-    path : str or Path
-        Written aside and renamed: an interrupted run leaves the old file.
-    reading : dict, optional
-        How the records were read (unit, normalisation), to read others in the same way.
-    data : str
-        Fingerprint of the data learnt from.
+        Parameters
+        ----------
+        ensemble : Ensemble, or AdaBoost or AdaBoostMH
+        path : str or Path
+            Written aside and renamed: an interrupted run leaves the old file.
+        reading : dict, optional
+            How the records were read (unit, normalisation), to read others in the same way.
+        data : str
+            Fingerprint of the data learnt from.
 
-    Raises
-    ------
-    ModelError
-        If a parameter cannot be stored, such as a function of the user's.
+        Raises
+        ------
+        ModelError
+            If a parameter cannot be stored, such as a function of the user's.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from structens.core import ExpertPredictions
-    >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"]}, gold=["cat", "dog"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(BestExpert().fit(X), folder + "/m.structens", reading={"unit": "char"})
-    ...     model = load(folder + "/m.structens")
-    >>> model.best_
-    'a'
+        Examples
+        --------
+        >>> import tempfile
+        >>> from structens.boosting.classifier import Classifier
+    from structens.core import ExpertPredictions
+        >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"]}, gold=["cat", "dog"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(BestExpert().fit(X), folder + "/m.structens", reading={"unit": "char"})
+        ...     model = load(folder + "/m.structens")
+        >>> model.best_
+        'a'
     """
+    if isinstance(ensemble, Classifier):
+        save_classifier(ensemble, path, data=data)
+        return
     arrays: dict[str, NDArray[Any]] = {}
     header = {**_described(ensemble, arrays, ""), "reading": reading or {}, "data": data}
     write_model(path, header, arrays)
 
 
-def load(path: str | Path) -> Ensemble:
-    """Read an ensemble. Runs no code from the file.
+def load(path: str | Path) -> Any:
+    """Read an ensemble or a classifier. Runs no code from the file.
 
     Raises
     ------
     ModelError
         If the file is not a model, cut, changed, of a newer format, of an unknown kind, or holds what no `save` writes.
     """
-    return load_with_header(path)[0]
+    header, arrays = read_model(path)
+    if str(header.get("kind")) in CLASSIFIERS:
+        return classifier_of(header, arrays, str(path))
+    return _ensemble_of(header, arrays, path)
 
 
 def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
@@ -85,6 +96,12 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
         As in `load`.
     """
     header, arrays = read_model(path)
+    return _ensemble_of(header, arrays, path), header
+
+
+def _ensemble_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path) -> Ensemble:
+    if str(header.get("kind")) in CLASSIFIERS:
+        raise ModelError(f"{path}: the model is a classifier of features, {header['kind']}, not an ensemble of experts")
     if str(header.get("kind")) not in KINDS:
         raise ModelError(f"{path}: a model of kind {header.get('kind')!r} is unknown; it may need a newer structens")
     try:
@@ -92,7 +109,7 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
         _try_out(ensemble, header["reading"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: the model does not fit this version of structens ({error})") from None
-    return ensemble, header
+    return ensemble
 
 
 def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
@@ -109,11 +126,12 @@ def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
 def parts(ensemble: Ensemble) -> list[Ensemble]:
     """The learnt ensembles that one is made of.
 
-    Examples
-    --------
-    >>> from structens.core import ExpertPredictions
-    >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
-    [PathExpertEnsemble(align='never'), BestExpert(align='never')]
+        Examples
+        --------
+        >>> from structens.boosting.classifier import Classifier
+    from structens.core import ExpertPredictions
+        >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
+        [PathExpertEnsemble(align='never'), BestExpert(align='never')]
     """
     return [value for name, value in sorted(vars(ensemble).items()) if name.endswith("_") and _is_ensemble(value)]
 

@@ -93,5 +93,5 @@ def learning_curves(model: Any, sets: Mapping[str, tuple[Any, Any]]) -> Learning
         return LearningCurves(error, trace.edge, trace.alpha, trace.z)
     if not hasattr(model, "forest_"):
         raise ParameterError(f"a {type(model).__name__} keeps no edges; give an AdaBoost or AdaBoostMH")
-    edge, coefficient, z = (model.forest_.joined(name) for name in ("edge", "coefficient", "normalizer"))
+    edge, coefficient, z = (model.forest_.numbers(name) for name in ("edge", "coefficient", "normalizer"))
     return LearningCurves(error, edge, coefficient, z)

@@ -1,0 +1,295 @@
+"""A fitted `AdaBoost` or `AdaBoostMH` in a model file, and back. Opening one runs no code from it.
+
+Numbers are stored as they are in memory, so predictions are the same bit for bit. A file can name no other classes than
+those listed here, and every index is checked before compiled code follows it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.boosting.classifier import Classifier
+from structens.boosting.trees import Forest, HammingTreeArrays
+from structens.core import ModelError
+from structens.io.model_file import read_model, write_model
+
+CLASSIFIERS = {"AdaBoost": "adaboost", "AdaBoostMH": "adaboost_mh"}
+"""Modules of `structens.boosting` by the names a file may have."""
+PARTS = {
+    "Trace": "adaboost_trace",
+    "Temperature": "calibration",
+    "Sigmoid": "calibration",
+    "Isotonic": "calibration",
+}
+
+
+def save_classifier(model: Classifier, path: str | Path, *, data: str = "") -> None:
+    """Write a fitted classifier to one `.structens` file.
+
+    Parameters
+    ----------
+    model : AdaBoost or AdaBoostMH
+    path : str or Path
+        Written aside and renamed: an interrupted run leaves the old file.
+    data : str
+        Fingerprint of the data learnt from.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    ModelError
+        If a parameter or a label cannot be stored, such as an object of a user's class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from structens.boosting import AdaBoost
+    >>> model = AdaBoost(n_rounds=3).fit([[1.0], [2.0], [3.0]], ["a", "b", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_classifier(model, folder + "/m.structens")
+    ...     load_classifier(folder + "/m.structens").predict([[1.4], [1.6]]).tolist()
+    ['a', 'b']
+    """
+    kind = type(model).__name__
+    if kind not in CLASSIFIERS:
+        raise ModelError(f"a {kind} cannot be stored in a model file; {' and '.join(CLASSIFIERS)} can")
+    model._check_fitted()
+    arrays: dict[str, NDArray[Any]] = {}
+    parameters = {
+        name: _encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()
+    }
+    fitted = {
+        name: _encoded(value, f"fitted.{name}", arrays)
+        for name, value in sorted(vars(model).items())
+        if name.endswith("_") and not name.startswith("_")
+    }
+    write_model(path, {"kind": kind, "parameters": parameters, "fitted": fitted, "data": data}, arrays)
+
+
+def load_classifier(path: str | Path) -> Any:
+    """Read a classifier.
+
+    Raises
+    ------
+    ModelError
+        If the file is not a model, cut, changed, of a newer format, of another kind, or holds what no
+        `save_classifier` writes.
+    """
+    header, arrays = read_model(path)
+    kind = header.get("kind")
+    if str(kind) not in CLASSIFIERS:
+        raise ModelError(f"{path}: a model of kind {kind!r} is no classifier; structens.load opens ensembles")
+    return classifier_of(header, arrays, str(path))
+
+
+def classifier_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
+    """The classifier of a header and arrays; `name` is the file's, for errors.
+
+    Raises
+    ------
+    ModelError
+        If they do not fit this version, or each other.
+    """
+    try:
+        kind = _class(header["kind"], CLASSIFIERS)
+        model = kind(**{key: _decoded(value, arrays) for key, value in header["parameters"].items()})
+        for key, value in header["fitted"].items():
+            if not key.endswith("_") or key.startswith("_") or isinstance(getattr(kind, key, None), property):
+                raise ValueError(f"{key} is nothing that is learnt")
+            setattr(model, key, _decoded(value, arrays))
+        _check(model)
+        model.predict(np.zeros((1, model.n_features_in_)) if not hasattr(model, "feature_names_in_") else _named(model))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
+    return model
+
+
+def _class(name: str, known: dict[str, str]) -> Any:
+    if name not in known:
+        raise ValueError(f"there is no {name!r}")
+    return getattr(import_module(f"structens.boosting.{known[name]}"), name)
+
+
+def _base_learner(name: str) -> Any:
+    """A base learner by its public name: an estimator of `structens.boosting` that is no classifier."""
+    found = getattr(import_module("structens.boosting"), name) if name.isidentifier() else None
+    if not isinstance(found, type) or not hasattr(found, "get_params") or issubclass(found, Classifier):
+        raise ValueError(f"there is no base learner {name!r}")
+    return found
+
+
+def _encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """JSON for a value; arrays go to `arrays` and leave their key."""
+    if isinstance(value, np.ndarray):
+        return _encoded_array(value, key, arrays)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        items = [_encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, dict):
+        pairs = enumerate(value.items())
+        return {
+            "dict": [[_encoded(k, f"{key}.k{i}", arrays), _encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]
+        }
+    if isinstance(value, Forest):
+        return _encoded_forest(value, key, arrays)
+    name = type(value).__name__
+    if type(value).__module__.startswith("structens.boosting"):
+        if name in PARTS and dataclasses.is_dataclass(value):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            return {"part": name, "fields": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in fields.items()}}
+        if name in PARTS:
+            return {"part": name, "state": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in value.state().items()}}
+        if hasattr(value, "get_params"):
+            chosen = value.get_params(deep=False)
+            return {"base": name, "parameters": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in chosen.items()}}
+    raise ModelError(f"{key} is a {name}, which a model file cannot hold; keep such a model in Python")
+
+
+def _encoded_array(value: NDArray[Any], key: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    if value.dtype.kind != "O":
+        arrays[key] = value
+        return {"array": key}
+    if all(type(item) is str for item in value.flat):
+        arrays[key] = np.asarray(value, dtype=str)
+        return {"array": key, "objects": True}
+    return {"objects": [_encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value.tolist())]}
+
+
+def _decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]].astype(object) if value.get("objects") else arrays[value["array"]]
+    if "objects" in value:
+        items = _decoded(value["objects"], arrays)
+        out = np.empty(len(items), dtype=object)
+        for i, item in enumerate(items):  # one by one: tuples would become rows
+            out[i] = item
+        return out
+    if "float" in value:
+        return float(value["float"])
+    if "tuple" in value:
+        return tuple(_decoded(value["tuple"], arrays))
+    if "dict" in value:
+        return {_decoded(k, arrays): _decoded(v, arrays) for k, v in value["dict"]}
+    if "forest" in value:
+        return _decoded_forest(value, arrays)
+    if "base" in value:
+        return _base_learner(value["base"])(**{k: _decoded(v, arrays) for k, v in value["parameters"].items()})
+    part = _class(value["part"], PARTS)
+    if "state" in value:
+        return part().restore({k: _decoded(v, arrays) for k, v in value["state"].items()})
+    return part(**{k: _decoded(v, arrays) for k, v in value["fields"].items()})
+
+
+_NUMBERS = ("coefficient", "edge", "normalizer", "constant_gain")
+_COLUMNS = ("feature", "threshold", "test", "left", "right", "gain")
+
+
+def _encoded_forest(forest: Forest, key: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """All trees joined: a handful of arrays, however many trees there are."""
+    trees = forest.trees
+    for name in _NUMBERS:
+        arrays[f"{key}.{name}"] = forest.numbers(name)
+    for name in _COLUMNS:
+        kind = _KINDS[name]
+        arrays[f"{key}.{name}"] = np.concatenate([np.zeros(0, kind), *(getattr(tree, name) for tree in trees)]).astype(
+            kind
+        )
+    none = np.zeros((0, forest.n_classes), np.float32)
+    arrays[f"{key}.vote"] = np.concatenate([none, *(tree.vote for tree in trees)]).astype(np.float32)
+    arrays[f"{key}.n_cuts"] = np.array([len(tree.feature) for tree in trees], np.int64)
+    return {"forest": key, "n_classes": int(forest.n_classes)}
+
+
+_KINDS: dict[str, Any] = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "test": np.int8,
+    "left": np.int32,
+    "right": np.int32,
+    "gain": np.float64,
+}
+
+
+def _decoded_forest(value: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
+    key, forest = value["forest"], Forest(n_classes=int(value["n_classes"]))
+    n_cuts, vote = arrays[f"{key}.n_cuts"], arrays[f"{key}.vote"]
+    total, n_trees = int(n_cuts.sum()), len(n_cuts)
+    if n_cuts.dtype.kind != "i" or (n_cuts < 0).any() or vote.shape != (total + n_trees, forest.n_classes):
+        raise ValueError("the trees do not fit their votes")
+    columns = {name: arrays[f"{key}.{name}"] for name in _COLUMNS}
+    numbers = {name: arrays[f"{key}.{name}"] for name in _NUMBERS}
+    if any(columns[name].shape != (total,) or columns[name].dtype != _KINDS[name] for name in _COLUMNS):
+        raise ValueError("there must be one entry a cut")
+    if any(numbers[name].shape != (n_trees,) for name in _NUMBERS) or vote.dtype != np.float32:
+        raise ValueError("there must be one number a tree")
+    begin = 0
+    for t, m in enumerate(n_cuts.tolist()):
+        cuts: dict[str, Any] = {name: columns[name][begin : begin + m] for name in _COLUMNS}
+        cuts |= {name: float(numbers[name][t]) for name in _NUMBERS}
+        forest.append(HammingTreeArrays(vote=vote[begin + t : begin + t + m + 1], **cuts))
+        begin += m
+    return forest
+
+
+def _check(model: Any) -> None:
+    """Refuse what compiled code would follow out of its arrays, and what no learner leaves behind."""
+    d, n = model.n_features_in_, model.n_rounds_
+    if not (isinstance(d, int) and isinstance(n, int) and d >= 1 and n >= 0 and len(model.classes_) >= 1):
+        raise ValueError("the number of features, rounds or classes is wrong")
+    if hasattr(model, "alpha_") and hasattr(model, "sign_"):
+        columns = (model.feature_, model.threshold_, model.sign_, model.alpha_)
+        types = tuple(column.dtype.str for column in columns)
+        if types != ("<i8", "<f8", "<i8", "<f8") or any(column.shape != (n,) for column in columns):
+            raise ValueError("there must be one cut a round")
+        if not ((model.feature_ >= -1) & (model.feature_ < d)).all() or not np.isfinite(model.alpha_).all():
+            raise ValueError("a cut is of no feature, or its coefficient is not finite")
+    if hasattr(model, "forest_"):
+        _check_forest(model.forest_, d, len(model.classes_))
+
+
+def _check_forest(forest: Forest, d: int, n_classes: int) -> None:
+    if forest.n_classes != n_classes and not (n_classes == 1 and not forest.trees):
+        raise ValueError("the trees do not vote on the classes")
+    for tree in forest.trees:
+        m = len(tree.feature)
+        for side in (tree.left, tree.right):
+            inner = (side > np.arange(m)) & (side < m)  # a child was made after its parent: no cycles
+            if not (inner | ((side < 0) & (side >= -1 - m))).all():
+                raise ValueError("a branch leads nowhere")
+        if not ((tree.feature >= 0) & (tree.feature < d)).all():
+            raise ValueError("a cut is of no feature")
+        if not (np.isfinite(tree.vote).all() and math.isfinite(tree.coefficient)):
+            raise ValueError("a vote is not finite")
+
+
+def _named(model: Any) -> Any:
+    """A row of zeros under the model's names of features."""
+    return _Frame(np.zeros((1, model.n_features_in_)), list(model.feature_names_in_))
+
+
+class _Frame:
+    """The little of a data frame that a classifier looks at."""
+
+    def __init__(self, values: NDArray[np.float64], columns: list[str]) -> None:
+        self.values, self.columns = values, columns
+
+    def to_numpy(self, **_: Any) -> NDArray[np.float64]:
+        return self.values
