@@ -38,32 +38,31 @@ def save(
 ) -> None:
     """Write a fitted ensemble, or a classifier, to one `.structens` file.
 
-        Parameters
-        ----------
-        ensemble : Ensemble, or AdaBoost or AdaBoostMH
-        path : str or Path
-            Written aside and renamed: an interrupted run leaves the old file.
-        reading : dict, optional
-            How the records were read (unit, normalisation), to read others in the same way.
-        data : str
-            Fingerprint of the data learnt from.
+    Parameters
+    ----------
+    ensemble : Ensemble, or AdaBoost or AdaBoostMH
+    path : str or Path
+        Written aside and renamed: an interrupted run leaves the old file.
+    reading : dict, optional
+        How the records were read (unit, normalisation), to read others in the same way.
+    data : str
+        Fingerprint of the data learnt from.
 
-        Raises
-        ------
-        ModelError
-            If a parameter cannot be stored, such as a function of the user's.
+    Raises
+    ------
+    ModelError
+        If a parameter cannot be stored, such as a function of the user's.
 
-        Examples
-        --------
-        >>> import tempfile
-        >>> from structens.boosting.classifier import Classifier
-    from structens.core import ExpertPredictions
-        >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"]}, gold=["cat", "dog"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save(BestExpert().fit(X), folder + "/m.structens", reading={"unit": "char"})
-        ...     model = load(folder + "/m.structens")
-        >>> model.best_
-        'a'
+    Examples
+    --------
+    >>> import tempfile
+    >>> from structens.core import ExpertPredictions
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig"], "b": ["cut", "dog"]}, gold=["cat", "dog"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(BestExpert().fit(X), folder + "/m.structens", reading={"unit": "char"})
+    ...     model = load(folder + "/m.structens")
+    >>> model.best_
+    'a'
     """
     if isinstance(ensemble, Classifier):
         save_classifier(ensemble, path, data=data)
@@ -126,12 +125,11 @@ def _try_out(ensemble: Ensemble, reading: dict[str, Any]) -> None:
 def parts(ensemble: Ensemble) -> list[Ensemble]:
     """The learnt ensembles that one is made of.
 
-        Examples
-        --------
-        >>> from structens.boosting.classifier import Classifier
-    from structens.core import ExpertPredictions
-        >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
-        [PathExpertEnsemble(align='never'), BestExpert(align='never')]
+    Examples
+    --------
+    >>> from structens.core import ExpertPredictions
+    >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
+    [PathExpertEnsemble(align='never'), BestExpert(align='never')]
     """
     return [value for name, value in sorted(vars(ensemble).items()) if name.endswith("_") and _is_ensemble(value)]
 
