@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
         "adaboost": ["AdaBoost"],
+        "adaboost_mh": ["AdaBoostMH"],
         "adaboost_trace": ["Trace"],
         "calibration": ["Isotonic", "Sigmoid", "Temperature"],
         "classifier": ["Classifier"],
@@ -13,6 +14,8 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "esp_boost": ["Boosted", "boost_paths"],
         "esp_complexity": ["AdditiveComplexity", "SwitchComplexity", "best_by_switches", "switch_complexities"],
         "esp_slots": ["LabelPaths", "PathExperts", "SlotPaths"],
+        "hamming_tree": ["HammingTree", "Stump"],
+        "label_weights": ["signed_weights"],
         "posteriors": ["softmax_posteriors", "vote_posteriors"],
         "selection": ["Selection", "select"],
         "stopping": ["OnlineStopping", "smoothed_curve", "smoothed_minimum"],

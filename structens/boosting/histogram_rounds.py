@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,11 @@ from structens.boosting.histogram_kernels import (
     CUT,
     FEATURE,
     HIGH,
-    HYBRID,
     INNER,
     LEFT,
     MISSING,
-    MULTIBOOST,
     N_BUCKETS,
     NOMINAL,
-    PAPER,
     RIGHT,
     SLOT,
     STATE,
@@ -32,22 +28,10 @@ from structens.boosting.histogram_kernels import (
     Work,
 )
 from structens.boosting.round_kernels import first_masses, grow_tree, vote_and_reweight
+from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
 
-RULES = {"hybrid": HYBRID, "paper": PAPER, "multiboost": MULTIBOOST}
 LARGEST_POOL = 512 * 2**20  # bytes of histograms kept for subtraction; beyond, both children are counted
-
-
-@dataclass(frozen=True)
-class RoundSettings:
-    """What a round needs to know."""
-
-    n_inner_nodes: int = 20
-    rule: str = "hybrid"
-    real: bool = False
-    shrinkage: float = 1.0
-    trim: float = 0.01
-    smoothing: float = 0.5
 
 
 def padded(n_classes: int) -> int:
@@ -74,6 +58,8 @@ class HistogramRounds:
     n_classes : int
     settings : RoundSettings
     n_threads : int
+    going_on : bool
+        Whether rounds have been played already.
     """
 
     def __init__(
@@ -83,6 +69,7 @@ class HistogramRounds:
         n_classes: int,
         settings: RoundSettings,
         n_threads: int = 1,
+        going_on: bool = False,
     ) -> None:
         self.binned, self.n_classes, self.settings = binned, n_classes, settings
         self.kp, n = padded(n_classes), binned.n
@@ -107,8 +94,9 @@ class HistogramRounds:
         plan += [block_span, RULES[settings.rule], n_classes, int(settings.real)]
         self.plan = np.array(plan, np.int64)
         smooth = settings.smoothing / (n_classes * n)
-        trim = 0.0  # not in the first round: its weights say nothing yet
-        self.rates = np.array([trim, settings.shrinkage, smooth, 0.01 / n, 1e-6, 1e-30])
+        trim = settings.trim if going_on else 0.0  # not in the first round: its weights say nothing yet
+        self.least_edge = max(settings.least_edge, 1e-6)
+        self.rates = np.array([trim, settings.shrinkage, smooth, 0.01 / n, self.least_edge, 1e-30])
         self.work = self._memory(weight, slots * self.span if pooled else self.n_threads * block_span, row_blocks)
         self.out = np.zeros(8)
         self.table = self.list_features(np.arange(binned.d))
@@ -166,6 +154,10 @@ class HistogramRounds:
     def _play(self, thread: int) -> None:
         grow_tree(thread, self.plan, self.rates, self.table, self.work, self.out)
         vote_and_reweight(thread, self.plan, self.rates, self.table, self.work, self.out)
+
+    def weights(self) -> NDArray[np.float32]:
+        """Signed weights, shape (n, K); a view."""
+        return self.work.weight.reshape(-1, self.kp)[:, : self.n_classes]
 
     def close(self) -> None:
         """Let the threads go."""

@@ -1,0 +1,444 @@
+"""AdaBoost.MH: many classes, or many labels at once, with Hamming trees; as accurate as boosting gets, and fast.
+
+Schapire and Singer, "Improved boosting algorithms using confidence-rated predictions" (Machine Learning 37, 1999); Kegl,
+"The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structens.boosting.calibration import Calibrator, calibrator
+from structens.boosting.classifier import Classifier
+from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
+from structens.boosting.hamming_tree import HammingTree
+from structens.boosting.mh_parameters import check_parameters
+from structens.boosting.mh_rounds import Callback, Limits, Validation, boost
+from structens.boosting.mh_start import Start, start_rounds
+from structens.boosting.mh_targets import Targets, signs_of, targets_of
+from structens.boosting.posteriors import softmax_posteriors
+from structens.boosting.prediction import leaves_in, staged_votes_of, votes_of
+from structens.boosting.trees import Forest
+from structens.boosting.validation import row_weights_of
+from structens.core import DataError, ParameterError
+
+
+class AdaBoostMH(Classifier):
+    """Multi-class and multi-label AdaBoost.MH over Hamming trees.
+
+    Each round grows a tree on the weighted pairs of examples and labels, adds its votes, and gives more weight to the
+    pairs that they have wrong. A row's class is that of most votes; with many labels a row has those with positive votes.
+    Rows of weight 0 are left out; scaling weights changes nothing. NaN is a missing value, and the side it goes to is
+    learnt; where none was seen, it counts as very large. Thresholds part ``x < b`` from ``x >= b``, in float64.
+
+    Parameters
+    ----------
+    base : HammingTree, Stump or another base learner, optional
+        Default ``HammingTree(n_inner_nodes=20)``.
+    n_rounds : int
+        Most rounds.
+    votes : {"discrete", "real"}
+        "discrete": votes +1 and -1, one coefficient a tree. "real": each leaf and class has half its smoothed log-odds as
+        its vote; better on noisy data, with a learning rate of .1 to .3.
+    learning_rate : float
+        Multiplies every vote, > 0.
+    smoothing : float
+        s of real votes: (W+ + s / (K n)) / (W- + s / (K n)).
+    label_weights : str, optional
+        Scheme of `structens.boosting.signed_weights`. Default "sharepoints" for single labels, "uniform" for many.
+    engine : {"auto", "exact", "histogram"}
+        "exact" tries every threshold in float64, "histogram" those between bins, on all threads. "auto" is exact up to
+        1000 rows.
+    max_bins : int, optional
+        2 to 255 bins a feature; default 255, or 64 for more than 100 features.
+    trim : float
+        Rows that together have this share of the weight sit out the growing of a tree (histograms, from the second round
+        on). 0 for none.
+    max_features : int, float or None
+        How many features, or which share, drawn anew, a tree may cut; None for all.
+    nominal_features : array_like, optional
+        Numbers of the features whose values have no order, or a mask; a cut on one parts a value from all others.
+    early_stopping : {None, "smoothed", "online"}
+        Look at rows held out: keep the rounds of the least smoothed error (`smoothed_minimum`), or stop by
+        `OnlineStopping` while learning.
+    validation_fraction : float
+        Share of the rows held out where `fit` is given none.
+    min_rounds : int
+        Early stopping keeps more rounds than this, where there are so many.
+    calibrate : {None, "temperature", "sigmoid", "isotonic"}
+        Calibrator fitted on held-out votes; None: softmax of twice the votes.
+    n_folds : int
+        Folds for those votes.
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of a class's rows.
+    warm_start : bool
+        `fit` adds rounds to those there are, up to n_rounds, as if they had never been apart. The same X and y must be given.
+    time_limit : float, optional
+        Seconds by the clock; no round begins after them.
+    callback : function, optional
+        Called after each round with its number, its edge, and errors by name ("bound": product of all Z, "validation");
+        learning stops when it answers true.
+    max_memory : float, optional
+        Bytes that learning may take; default nine tenths of what is free.
+    random_state : int, optional
+        Seed of folds, of the rows held out, and of features drawn.
+    n_jobs : int
+        Threads; -1 for one a core. The model is the same bit for bit.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (K,)
+    n_rounds_ : int
+    edges_, coefficients_, normalizers_ : ndarray of float64, shape (n_rounds_,)
+        Edge gamma, coefficient alpha (1 for real votes), and Z of each round. Their product bounds the training error.
+    feature_importances_ : ndarray of float64, shape (d,)
+        Share of the fall of log Z that each feature's cuts have earned.
+    validation_errors_ : ndarray of float64
+        After each round; empty if there were no such rows.
+    stopped_ : str
+        Why there are not more rounds.
+    forest_ : Forest
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X was a data frame.
+
+    Examples
+    --------
+    >>> from structens.boosting import Stump
+    >>> X, y = np.arange(1.0, 7.0)[:, None], ["a", "a", "b", "b", "c", "c"]
+    >>> model = AdaBoostMH(Stump(), n_rounds=1).fit(X, y)
+    >>> model.edges_.round(4).tolist(), model.coefficients_.round(6).tolist()
+    ([0.6667], [0.804719])
+    >>> AdaBoostMH(HammingTree(3), n_rounds=10).fit(X, y).predict([[0.0], [3.2], [9.0]]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    allows_nan = True
+    dtypes = (np.float64, np.float32, np.uint8)
+
+    forest_: Forest
+    calibrator_: Calibrator | None
+    validation_errors_: NDArray[np.float64]
+    stopped_: str
+
+    def __init__(
+        self,
+        base: Any = None,
+        n_rounds: int = 100,
+        *,
+        votes: str = "discrete",
+        learning_rate: float = 1.0,
+        smoothing: float = 0.5,
+        label_weights: str | None = None,
+        engine: str = "auto",
+        max_bins: int | None = None,
+        trim: float = 0.01,
+        max_features: int | float | None = None,
+        nominal_features: Any = None,
+        early_stopping: str | None = None,
+        validation_fraction: float = 0.1,
+        min_rounds: int = 50,
+        calibrate: str | None = None,
+        n_folds: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        max_memory: float | None = None,
+        random_state: int | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.base = base
+        self.n_rounds = n_rounds
+        self.votes = votes
+        self.learning_rate = learning_rate
+        self.smoothing = smoothing
+        self.label_weights = label_weights
+        self.engine = engine
+        self.max_bins = max_bins
+        self.trim = trim
+        self.max_features = max_features
+        self.nominal_features = nominal_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.min_rounds = min_rounds
+        self.calibrate = calibrate
+        self.n_folds = n_folds
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callback = callback
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Learn.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Numbers; float64, float32 and uint8 stay as they are. NaN is a missing value.
+        y : array_like, shape (n,) or (n, K)
+            Single labels of any kind that has an order; or for each label 1 or 0, with NaN where it is not known; or 1, -1
+            and 0 where it is not known.
+        sample_weight : array_like of float, shape (n,), optional
+            >= 0, not all zero.
+        label_weight : array_like of float, shape (n, K), optional
+            >= 0; what the weights of labels start from.
+        init_score : array_like of float, shape (n, K), or (n,) for two classes, optional
+            Votes cast before the first round, by another model; predictions do not contain them.
+        X_val, y_val, sample_weight_val : array_like, optional
+            Rows for early stopping; their errors are recorded in any case.
+
+        Raises
+        ------
+        DataError
+            If X, y or weights cannot be used, or memory does not suffice.
+        ParameterError
+            If a parameter is out of its range.
+        """
+        base = check_parameters(self)
+        before = (getattr(self, "forest_", None), getattr(self, "classes_", None)) if self.warm_start else (None, None)
+        X, targets = targets_of(self, X, y, sample_weight, label_weight, init_score)
+        validation = None
+        if X_val is not None:
+            validation = self._validation(X_val, y_val, sample_weight_val, targets)
+        elif self.early_stopping is not None and targets.n_classes > 1:
+            X, targets, validation = self._held_out(X, targets)
+        self.classes_ = targets.classes
+        forest = self._boost(base, X, targets, validation, before)
+        self.validation_errors_ = np.array([] if validation is None else validation.errors)
+        self.forest_, self.n_rounds_, self.multi_label_ = forest, forest.n_trees, targets.multi_label
+        self.calibrator_ = self._calibrator(X, targets)
+        return self
+
+    # ---- what was learnt
+
+    @property
+    def edges_(self) -> NDArray[np.float64]:
+        """Edge of each round's base classifier."""
+        return self.forest_.numbers("edge")
+
+    @property
+    def coefficients_(self) -> NDArray[np.float64]:
+        """Coefficient of each round's base classifier, the learning rate in it."""
+        return self.forest_.numbers("coefficient")
+
+    @property
+    def normalizers_(self) -> NDArray[np.float64]:
+        """Z of each round."""
+        return self.forest_.numbers("normalizer")
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of the fall of log Z that each feature's cuts have earned, shape (d,); zeros where there is no cut."""
+        self._check_fitted()
+        total = np.zeros(self.n_features_in_)
+        for tree in self.forest_.trees:
+            gained = np.maximum(tree.gain, 0.0)
+            if gained.sum() > 0:
+                fall = -np.log(max(tree.normalizer, 1e-300)) / gained.sum()
+                total += np.bincount(tree.feature, fall * gained, minlength=len(total))
+        out: NDArray[np.float64] = total / total.sum() if total.any() else total
+        return out
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The leaf of each row in each round's tree, counted from the left from 0, shape (n, n_rounds_)."""
+        return leaves_in(self.forest_, self._read_again(X))
+
+    def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Normalised margins, from -1 to 1: positive where the vote is right.
+
+        For single labels half the lead of the true class over the best other, over the most that all rounds can vote,
+        shape (n,); for many labels the vote for each label times its sign, shape (n, K).
+
+        Raises
+        ------
+        DataError
+            If y holds a class that was not learnt.
+        """
+        f = self._votes(self._read_again(X), self.n_rounds_)
+        most = sum(tree.coefficient * float(np.abs(tree.vote).max()) for tree in self.forest_.trees)
+        truth = self._truth(y, len(f))
+        if truth.ndim == 2:
+            return f * truth / most if most > 0 else np.zeros_like(f)
+        if most == 0 or f.shape[1] == 1:
+            return np.zeros(len(f))
+        own = f[np.arange(len(f)), truth]
+        f[np.arange(len(f)), truth] = -np.inf
+        out: NDArray[np.float64] = (own - f.max(axis=1)) / (2.0 * most)
+        return out
+
+    # ---- what Classifier asks for
+
+    def _votes(self, X: Any, n_rounds: int) -> NDArray[np.float64]:
+        n_threads = _threads(self.n_jobs)
+        return votes_of(self.forest_, X, n_rounds, n_threads)
+
+    def _shown(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.n_rounds_ == 0 and not self.multi_label_:
+            f = f + self.prior_
+        if f.shape[1] == 2 and not self.multi_label_:
+            return (f[:, 1] - f[:, 0]) / 2.0
+        return f
+
+    def _scores(self, X: Any, n_rounds: int) -> NDArray[np.float64]:
+        return self._shown(self._votes(X, n_rounds))
+
+    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        for f in staged_votes_of(self.forest_, X):
+            yield self._shown(f)
+
+    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.multi_label_:
+            return np.exp(-np.logaddexp(0.0, -2.0 * scores))
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return softmax_posteriors(scores) if self.calibrator_ is None else self.calibrator_.probabilities(scores)
+
+    def _decide(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        if self.multi_label_:
+            return (scores > 0).astype(np.int64)
+        return super()._decide(scores)
+
+    def _accuracy(self, predicted: NDArray[Any], y: Any, sample_weight: ArrayLike | None) -> float:
+        if not self.multi_label_:
+            return super()._accuracy(predicted, y, sample_weight)
+        truth = signs_of(y, len(predicted), type(self).__name__)
+        weight = row_weights_of(sample_weight, len(truth), type(self).__name__)
+        return float(np.average(((predicted > 0) == (truth > 0)).all(axis=1), weights=weight))
+
+    # ---- learning
+
+    def _boost(
+        self, base: HammingTree, X: Any, targets: Targets, validation: Validation | None, before: tuple[Any, Any]
+    ) -> Forest:
+        forest, learnt = Forest(targets.n_classes), None
+        if before[0] is not None:
+            forest = self._continued(before, X, targets)
+            learnt = self._learnt
+        self.prior_ = targets.prior()
+        if targets.n_classes == 1 and not targets.multi_label:
+            self.stopped_ = "there is one class only: nothing to learn"
+            return forest
+        rounds = start_rounds(Start(self, base, X, targets, _threads(self.n_jobs), learnt))
+        limits = Limits(
+            self.n_rounds,
+            self.callback,
+            self.time_limit,
+            self.early_stopping,
+            self.min_rounds,
+            self.max_features is None,
+            validation,
+            rounds.least_edge,
+        )
+        try:
+            self.stopped_ = boost(rounds, forest, limits, self._features_of_round)
+            self._learnt = rounds.weights().copy() if self.warm_start else None
+        finally:
+            rounds.close()
+        if forest.n_trees == 0:
+            warnings.warn(
+                f"{type(self).__name__}: no weak learner with positive edge; the most frequent class is predicted",
+                stacklevel=3,
+            )
+        return forest
+
+    def _continued(self, before: tuple[Any, Any], X: Any, targets: Targets) -> Forest:
+        """The forest of the last fit, for more rounds."""
+        forest, classes = before
+        same = len(classes) == targets.n_classes and bool((classes == targets.classes).all())
+        learnt = getattr(self, "_learnt", None)
+        if not same or learnt is None or learnt.shape[0] != len(X):
+            raise DataError(
+                f"{type(self).__name__}: warm_start goes on from the rows and classes of the last fit; these are others",
+                hint="warm_start=False begins anew",
+            )
+        if self.n_rounds < forest.n_trees:
+            raise ParameterError(f"n_rounds is {self.n_rounds}, but warm_start has {forest.n_trees} rounds already")
+        return Forest(forest.n_classes, list(forest.trees))
+
+    def _features_of_round(self, t: int) -> NDArray[np.int64] | None:
+        """The features that round t may cut: drawn by a generator of its own, so that a warm start draws the same."""
+        if self.max_features is None:
+            return None
+        d = self.n_features_in_
+        wanted = self.max_features * d if isinstance(self.max_features, float) else self.max_features
+        rng = np.random.default_rng([0 if self.random_state is None else int(self.random_state), t])
+        return np.sort(rng.permutation(d)[: max(1, min(d, int(wanted)))]).astype(np.int64)
+
+    def _calibrator(self, X: Any, targets: Targets) -> Calibrator | None:
+        if self.calibrate is None or targets.multi_label:
+            return None
+        fitted = calibrator(self.calibrate)
+        if self.n_rounds_ == 0 or np.bincount(targets.y).min() < 2:
+            warnings.warn(f"AdaBoostMH: too little data to calibrate by {self.calibrate}; it is left out", stacklevel=3)
+            return None
+        plain = {"calibrate": None, "early_stopping": None, "class_weight": None, "n_rounds": self.n_rounds_}
+        plain |= {"warm_start": False, "callback": None, "time_limit": None}
+        scores = held_out_scores(
+            unfitted(self, **plain),
+            X,
+            targets.y,
+            targets.row_weight,
+            n_folds=self.n_folds,
+            random_state=self.random_state,
+        )
+        return fitted.fit(scores, targets.y, targets.row_weight)
+
+    # ---- rows to validate on
+
+    def _validation(self, X: Any, y: Any, sample_weight: ArrayLike | None, targets: Targets) -> Validation:
+        X = self._features(X)
+        if X.shape[1] != self.n_features_in_:
+            raise DataError(f"AdaBoostMH: X_val has {X.shape[1]} features, X has {self.n_features_in_}")
+        self.classes_, self.multi_label_ = targets.classes, targets.multi_label
+        weight = row_weights_of(sample_weight, len(X), "AdaBoostMH")
+        return Validation(X, self._truth(y, len(X)), weight, targets.n_classes)
+
+    def _held_out(self, X: Any, targets: Targets) -> tuple[Any, Targets, Validation]:
+        n_folds = max(2, round(1.0 / self.validation_fraction))
+        codes = np.zeros(len(X), np.int32) if targets.multi_label else targets.y
+        if len(X) < n_folds or np.bincount(codes).min() < 2:
+            raise DataError(
+                f"AdaBoostMH: early stopping needs {n_folds} rows, and two of each class, to hold some out",
+                hint="give X_val and y_val, or early_stopping=None",
+            )
+        held = fold_of_rows(codes, n_folds, self.random_state) == n_folds - 1
+        validation = Validation(X[held], targets.y[held], targets.row_weight[held], targets.n_classes)
+        return X[~held], targets.rows(~held), validation
+
+    def _truth(self, y: Any, n: int) -> NDArray[Any]:
+        """Codes of single labels, or signs of many."""
+        if self.multi_label_:
+            return signs_of(y, n, "AdaBoostMH")
+        truth = np.asarray(y).reshape(-1)
+        if len(truth) != n:
+            raise DataError(f"AdaBoostMH: X has {n} rows, y has {len(truth)} labels; there must be one a row")
+        known = np.isin(truth, self.classes_)
+        if not known.all():
+            raise DataError(f"AdaBoostMH: class {truth[np.argmin(known)]!r} was not learnt")
+        return np.searchsorted(self.classes_, truth).astype(np.int32)
+
+
+def _threads(n_jobs: int) -> int:
+    import os
+
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

@@ -1,0 +1,141 @@
+"""Rounds of boosting on presorted features in float64, for small data; see `histogram_rounds` for large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.boosting.exact_kernels import ExactWork, grow_exact, reweight_exact
+from structens.boosting.histogram_kernels import (
+    CUT,
+    FEATURE,
+    INNER,
+    LEFT,
+    MISSING,
+    NOMINAL,
+    NUMERIC,
+    RIGHT,
+    SLOT,
+    STATE,
+)
+from structens.boosting.settings import RULES, RoundSettings
+from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
+
+_PERFECT = 1e-12
+
+
+class ExactRounds:
+    """State of boosting: weights and sorted features.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        NaN is a missing value.
+    weight : ndarray of float64, shape (n, K)
+        Signed weights w * y, of total size 1; changed in place.
+    settings : RoundSettings
+    nominal : ndarray of bool, shape (d,), optional
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        weight: NDArray[np.float64],
+        settings: RoundSettings,
+        nominal: NDArray[np.bool_] | None = None,
+    ) -> None:
+        column = np.ascontiguousarray(X.T, dtype=np.float64)
+        d, n = column.shape
+        self.settings, self.n_classes = settings, weight.shape[1]
+        self.order = np.argsort(column, axis=1, kind="stable").astype(np.int32)
+        kind = np.where(np.isnan(column).any(axis=1), MISSING, NUMERIC)
+        if nominal is not None:
+            kind = np.where(nominal, NOMINAL, kind)
+        cells = 2 * settings.n_inner_nodes + 1
+        sums = [np.zeros((cells, self.n_classes)) for _ in range(3)]
+        self.work = ExactWork(
+            column,
+            kind.astype(np.int64),
+            self.order.copy(),
+            weight,
+            np.zeros((cells, 10), np.int64),
+            np.zeros((cells, 2)),
+            np.zeros(cells),
+            *sums,
+            np.zeros(n, np.int32),
+            np.zeros(n, np.bool_),
+            np.zeros(n, np.int32),
+            np.zeros(self.n_classes),
+        )
+        self.plan = np.array([settings.n_inner_nodes, RULES[settings.rule]])
+        self.all_features = np.arange(d)
+        self.out = np.zeros(8)
+        self.least_edge = settings.least_edge
+
+    def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays:
+        """Grow the next tree and, where its edge is positive, change the weights."""
+        work, out, settings = self.work, self.out, self.settings
+        work.order[:] = self.order
+        grow_exact(self.all_features if features is None else features, self.plan, work, out)
+        weight, n_leaves = out[0], int(out[4])
+        signed, sizes, vote = work.plus[:n_leaves], work.total[:n_leaves], work.vote[:n_leaves]
+        edge = float((vote * signed).sum() / weight)
+        if settings.real:
+            smooth = settings.smoothing / (self.n_classes * len(work.leaf)) * weight
+            right, wrong = np.maximum((sizes + signed) / 2, 0), np.maximum((sizes - signed) / 2, 0)
+            vote = settings.shrinkage * np.log((right + smooth) / (wrong + smooth)) / 2
+            coefficient = 1.0
+        else:
+            inside = min(edge, 1.0 - 0.02 / len(work.leaf))
+            coefficient = settings.shrinkage * 0.5 * float(np.log((1 + inside) / (1 - inside)))
+        vote = vote.astype(np.float32)
+        step = coefficient * vote.astype(np.float64)
+        total = float(((sizes + signed) / 2 * np.exp(-step) + (sizes - signed) / 2 * np.exp(step)).sum())
+        if edge > settings.least_edge:
+            reweight_exact(step, work.weight, work.leaf, total)
+        return self._tree(vote, coefficient, edge, total / weight)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Signed weights, shape (n, K)."""
+        return self.work.weight
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    def _tree(self, vote: Any, coefficient: float, edge: float, normalizer: float) -> HammingTreeArrays:
+        work, n_cells = self.work, int(self.out[3])
+        cell, gain = work.cell[:n_cells], work.key[:n_cells, 0] / self.out[0]
+        cuts = np.flatnonzero(cell[:, STATE] == CUT)
+        cuts = cuts[np.argsort(cell[cuts, INNER])]
+        number = -1 - cell[:, SLOT]
+        number[cuts] = np.arange(len(cuts))
+        feature = cell[cuts, FEATURE]
+        kind, nan_above = work.kind[feature], work.key[cuts, 1] > 0
+        below = (kind == MISSING) & ~nan_above & np.isfinite(work.threshold[cuts])
+        seen = self._nan_seen(cuts, feature, kind)
+        test = np.where(kind == NOMINAL, EQUAL, np.where(below & seen, AT_LEAST_OR_NAN_BELOW, AT_LEAST))
+        made = (cell[:, INNER] > 0) & (cell[:, STATE] != CUT)
+        return HammingTreeArrays(
+            feature.astype(np.int32),
+            work.threshold[cuts],
+            test.astype(np.int8),
+            number[cell[cuts, LEFT]].astype(np.int32),
+            number[cell[cuts, RIGHT]].astype(np.int32),
+            gain[cuts],
+            vote,
+            coefficient,
+            edge,
+            normalizer,
+            float(gain[made].sum()),
+        )
+
+    def _nan_seen(self, cuts: Any, feature: Any, kind: Any) -> NDArray[np.bool_]:
+        """Whether a cut's cell had rows with NaN; only then was a direction learnt."""
+        work = self.work
+        seen = kind == MISSING
+        for k in np.flatnonzero(seen):
+            rows = work.order[feature[k], work.cell[cuts[k], 0] : work.cell[cuts[k], 1]]
+            seen[k] = bool(np.isnan(work.column[feature[k], rows]).any())
+        return seen

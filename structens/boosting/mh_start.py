@@ -1,0 +1,106 @@
+"""From data to rounds: which engine, its memory, its first weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.boosting.binning import bin_features, default_bins
+from structens.boosting.exact_rounds import ExactRounds
+from structens.boosting.hamming_tree import HammingTree
+from structens.boosting.histogram_rounds import LARGEST_POOL, HistogramRounds, aligned, padded
+from structens.boosting.label_weights import signed_weights
+from structens.boosting.memory import check_memory
+from structens.boosting.mh_targets import Targets
+from structens.boosting.settings import RoundSettings
+from structens.core import ParameterError
+
+EXACT_ROWS = 1000  # up to so many the exact engine is as fast
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What the first round needs: the classifier (its parameters), base learner, data, threads, weights so far."""
+
+    model: Any
+    base: HammingTree
+    X: NDArray[Any]
+    targets: Targets
+    n_threads: int
+    learnt: NDArray[Any] | None
+
+
+def start_rounds(start: Start) -> Any:
+    """Rounds of the engine that was asked for.
+
+    Raises
+    ------
+    DataError
+        If memory does not suffice, or nothing has a weight.
+    """
+    model, targets = start.model, start.targets
+    n, d = start.X.shape
+    settings = RoundSettings(
+        start.base.n_inner_nodes,
+        start.base.constant,
+        model.votes == "real",
+        model.learning_rate,
+        model.trim,
+        model.smoothing,
+    )
+    exact = model.engine == "exact" or (model.engine == "auto" and n <= EXACT_ROWS)
+    what = f"{n:,} rows x {d:,} features x {targets.n_classes:,} classes"
+    nominal = _nominal(model.nominal_features, d)
+    if exact:
+        check_memory(n * targets.n_classes * 8.0 + 16.0 * n * d, what, model.max_memory)
+        weight = _weights(start, np.empty((n, targets.n_classes)))
+        return ExactRounds(start.X, weight, settings, nominal)
+    max_bins = default_bins(d) if model.max_bins is None else model.max_bins
+    check_memory(histogram_memory(n, d, targets.n_classes, max_bins, settings.n_inner_nodes), what, model.max_memory)
+    binned = bin_features(start.X, max_bins, nominal)
+    kp = padded(targets.n_classes)
+    flat = aligned(n * kp, np.float32)
+    _weights(start, flat.reshape(n, kp)[:, : targets.n_classes])
+    return HistogramRounds(binned, flat, targets.n_classes, settings, start.n_threads, start.learnt is not None)
+
+
+def histogram_memory(n: int, d: int, n_classes: int, max_bins: int, n_inner_nodes: int) -> float:
+    """Bytes that boosting on histograms takes at most, the data themselves not counted."""
+    kp = padded(n_classes)
+    histogram = float(d) * min(max_bins + 1, n + 1) * kp * 4.0
+    pool = histogram * (n_inner_nodes + 1)
+    pool = pool if pool <= LARGEST_POOL else histogram / max(1, d) * 8.0
+    leaves = (n_inner_nodes + 1) * kp * (16 * 2 * 8.0 + 6 * 4.0)
+    return n * kp * 4.0 + n * (d + 24.0) + pool + leaves
+
+
+def _weights(start: Start, out: NDArray[Any]) -> NDArray[Any]:
+    targets = start.targets
+    if start.learnt is not None:
+        out[:] = start.learnt
+        return out
+    scheme = start.model.label_weights or ("uniform" if targets.multi_label else "sharepoints")
+    return signed_weights(
+        targets.y,
+        targets.n_classes,
+        scheme,
+        row_weight=targets.row_weight / targets.row_weight.sum(),
+        label_weight=targets.label_weight,
+        init_score=targets.init_score,
+        out=out,
+    )
+
+
+def _nominal(features: Any, d: int) -> NDArray[np.bool_] | None:
+    if features is None:
+        return None
+    given = np.asarray(features)
+    mask = np.zeros(d, np.bool_)
+    try:
+        mask[given] = True
+    except IndexError as error:
+        raise ParameterError(f"nominal_features must be numbers from 0 to {d - 1}, or a mask: {error}") from None
+    return mask

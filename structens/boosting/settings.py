@@ -1,0 +1,39 @@
+"""What a round of boosting needs to know, whichever way it looks for cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from structens.boosting.histogram_kernels import HYBRID, MULTIBOOST, PAPER
+
+RULES = {"hybrid": HYBRID, "paper": PAPER, "multiboost": MULTIBOOST}
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """Size of the trees, and how they vote.
+
+    Attributes
+    ----------
+    n_inner_nodes : int
+    rule : {"hybrid", "paper", "multiboost"}
+        What becomes of constants; see `structens.boosting.HammingTree`.
+    real : bool
+        Real votes of the leaves instead of one coefficient.
+    shrinkage : float
+        Multiplies every vote.
+    trim : float
+        Share of the weight whose lightest rows sit out the growing of a tree; histograms only.
+    smoothing : float
+        s of real votes: (W+ + s / (K n)) / (W- + s / (K n)).
+    least_edge : float
+        Weights change only where the edge is larger.
+    """
+
+    n_inner_nodes: int = 20
+    rule: str = "hybrid"
+    real: bool = False
+    shrinkage: float = 1.0
+    trim: float = 0.01
+    smoothing: float = 0.5
+    least_edge: float = 1e-12
