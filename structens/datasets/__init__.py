@@ -1,5 +1,18 @@
-"""Data made by rule, for examples and replications."""
+"""Data of the papers: sets made by rule, loaders of files that a user has, and how the papers cut and padded them."""
 
 from structens.datasets.ads import ads
+from structens.datasets.files import letters, pronunciations, read_experts, speech, tagging
+from structens.datasets.protocol import PAD, disjoint_folds, folds_of, padded
 
-__all__ = ["ads"]
+__all__ = [
+    "PAD",
+    "ads",
+    "disjoint_folds",
+    "folds_of",
+    "letters",
+    "padded",
+    "pronunciations",
+    "read_experts",
+    "speech",
+    "tagging",
+]

@@ -1,29 +1,18 @@
 """Experts that are sometimes absent: do they sleep, or are they charged the others' mean loss?
 
-    python benchmarks/absent_experts.py [FILE ...]
-
 Answers are taken out of records with gold: each with chance .4 ("evenly"), or with a chance of each expert's own from
 .1 to .8 ("unevenly"). The first half is learnt from, the second tested: summed edit distance over summed gold length,
 per cent, mean over three draws.
 """
-
-import sys
-from pathlib import Path
 
 import numpy as np
 
 from structens.core import ExpertPredictions
 from structens.ensembles import MajorityVote, PathExpertEnsemble
 from structens.io import read_records
+from tables.protocol import markdown
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data"
-FILES = [
-    DATA / "pron.jsonl.gz",
-    DATA / "pos_en_ewt_upos.jsonl.gz",
-    DATA / "ocr_letters.jsonl.gz",
-    DATA / "ud18_br_keb_upos.jsonl.gz",
-]
+FILES = ("pron", "pos_en_ewt_upos", "ocr_letters", "ud18_br_keb_upos")
 MOST, N_SEEDS = 3000, 3
 MADE = [
     ("H_MVote, sleep", lambda: PathExpertEnsemble("mvote", absent="sleep")),
@@ -50,22 +39,19 @@ def thinned(X, evenly, seed):
     return ExpertPredictions.of(said, gold=X.gold, ids=X.ids)
 
 
-def main():
-    print("| data | absent | majority | " + " | ".join(name for name, _ in MADE) + " |")
-    print("|---|---|---|" + "---|" * len(MADE))
-    for path in [Path(name) for name in sys.argv[1:]] or FILES:
-        X = read_records(path, limit=MOST)
+def tables(data, quick):
+    """Markdown of the table."""
+    rows = []
+    for name in FILES[: 1 if quick else None]:
+        X = read_records(data / f"{name}.jsonl.gz", limit=300 if quick else MOST)
         X = X[X.has_gold]
         for evenly in (True, False):
-            rows = []
-            for seed in range(N_SEEDS):
+            made = []
+            for seed in range(1 if quick else N_SEEDS):
                 Y = thinned(X, evenly, seed)
                 learn, test = Y[: len(Y) // 2], Y[len(Y) // 2 :]
                 makers = [MajorityVote, *(maker for _, maker in MADE)]
-                rows.append([100 * (1 - maker().fit(learn).score(test)) for maker in makers])
-            cells = " | ".join(f"{x:.2f}" for x in np.mean(rows, axis=0))
-            print(f"| {path.name.split('.')[0]} | {'evenly' if evenly else 'unevenly'} | {cells} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+                made.append([100 * (1 - maker().fit(learn).score(test)) for maker in makers])
+            cells = [f"{x:.2f}" for x in np.mean(made, axis=0)]
+            rows.append([name, "evenly" if evenly else "unevenly", *cells])
+    return markdown(["data", "absent", "majority", *(name for name, _ in MADE)], rows)

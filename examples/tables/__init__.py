@@ -1,0 +1,1 @@
+"""The tables of docs/experiments.md, a module each; `examples/experiments.py` runs them."""
