@@ -121,7 +121,8 @@ def read_experts(
     (('x', 'y'), [['b']], ({'part': 3},))
     """
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if str(path).endswith(".gz") else open(path, encoding="utf-8") as lines:
+        opened = gzip.open if str(path).endswith(".gz") else open
+        with opened(path, "rt", encoding="utf-8") as lines:
             records: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
