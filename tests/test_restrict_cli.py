@@ -87,3 +87,34 @@ def test_notes_of_batches_are_added(monkeypatch):
     many = "".join(TAG_03.replace("s1", f"s{k}") for k in range(3))
     done = run("combine", "-", "--method", "vote", stdin=many.encode())
     assert [note.split(";")[0] for note in done.notes if "BIO" in note] == ["3 answers are not valid BIO"]
+
+
+def test_learning_under_a_constraint(tmp_path):
+    first = {"a": ["B", "I", "O"], "b": ["O", "I", "O"], "c": ["O", "I", "O"], "d": ["O", "O", "O"]}
+    then = {"a": ["O", "B", "I"], "b": ["O", "B", "O"], "c": ["O", "B", "O"], "d": ["O", "O", "O"]}
+    made = [
+        {"id": 2 * k + i, "experts": said, "gold": said["a"]} for k in range(4) for i, said in enumerate((first, then))
+    ]
+    write(tmp_path, gold__jsonl=lines(*made))
+    options = ("--constraint", "bio", "--beta", "1")
+    found = {}
+    for how in ("", "per_round", "permanent"):
+        extra = ("--restrict", how) if how else ()
+        assert run("fit", "gold.jsonl", "-o", "m.structens", *options, *extra).code == 0
+        done = run("combine", "gold.jsonl", "-m", "m.structens")
+        assert done.rows == run("combine", "gold.jsonl", *options, *extra).rows
+        found[how] = [done.rows[i]["prediction"] + done.rows[i]["confidence"] for i in (0, 1)]
+    assert found[""] == [["B", "I", "O", 0.25, 0.75, 1.0], ["O", "B", "O", 1.0, 0.75, 0.75]]
+    assert found["per_round"] == [["B", "I", "O", 0.5, 0.5, 1.0], ["O", "B", "O", 1.0, 0.75, 0.75]]
+    assert found["permanent"] == [["B", "I", "O", 0.5, 0.5, 1.0], ["O", "B", "I", 1.0, 0.5, 0.5]]
+    assert run("combine", "gold.jsonl", "-m", "m.structens", "--constraint", "bio").rows == done.rows
+    other = run("combine", "gold.jsonl", "-m", "m.structens", "--constraint", "bioes")
+    other.refused("--constraint does not go with this model", code=2)
+    run("combine", "gold.jsonl", "-m", "m.structens", "--restrict", "per_round").refused("with --model", code=2)
+    run("fit", "gold.jsonl", "-o", "m", "--restrict", "permanent").refused("give one with --constraint", code=2)
+    run("fit", "gold.jsonl", "-o", "m", "--restrict", "never", "--constraint", "bio").refused("restrict must", code=2)
+    run("combine", "gold.jsonl", "--method", "vote", *options, "--restrict", "permanent").refused(
+        "--restrict does not go with --method vote", code=2
+    )
+    online = run("combine", "gold.jsonl", "--online", "--constraint", "bio", "--restrict", "permanent")
+    assert online.answers[0] == ["B", "I", "O"]

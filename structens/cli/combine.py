@@ -50,6 +50,7 @@ def combine(
     min_len: o.MinLen = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
+    restrict: o.Restrict = None,
     keep: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Key of the input to pass through to the output; may be repeated."),
@@ -123,9 +124,22 @@ def combine(
 
 
 def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:
-    """Give a model another decoder or restriction: learning depends on neither."""
+    """Give a model another decoder or restriction: learning depends on neither, unless --restrict was given.
+
+    Raises
+    ------
+    ParameterError
+        If the model was learnt under another restriction.
+    """
+    from structens.core import ParameterError
     from structens.io.ensemble_file import parts
 
+    for part in (ensemble, *parts(ensemble)):
+        known = part.get_params(deep=False)
+        if known.get("restrict") is not None and restriction not in (None, known["restriction"]):
+            raise ParameterError(
+                "--constraint does not go with this model, which was learnt under its own (--restrict)"
+            )
     for name, value in (("decode", decode), ("restriction", restriction)):
         for part in (ensemble, *parts(ensemble)):
             if value is not None and name in part.get_params(deep=False):

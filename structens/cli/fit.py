@@ -38,6 +38,7 @@ def fit(
     min_len: o.MinLen = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
+    restrict: o.Restrict = None,
     seed: o.Seed = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also print the run's losses, regret and bounds, a line each.")

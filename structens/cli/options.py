@@ -216,6 +216,14 @@ Constraint = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="Admissible answers: bio or bioes (valid chunk tags), or a JSON file of n-grams or a grammar."),
 ]
+Restrict = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        callback=one_of("per_round", "permanent"),
+        help="Learn under the --constraint too: experts whose own answer is not admissible are left out of that record "
+        "and charged most (per_round), or leave for good (permanent). Default: only answers are constrained.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the run's summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
@@ -239,7 +247,7 @@ READING = ("unit", "normalize", "casefold", "strip_punct")
 """Options of how records are read, which a model remembers."""
 LEARNING = (
     *("align", "tie", "loss", "ngram_order", "beta", "learner", "absent", "share", "epsilon", "noise", "delta"),
-    *("union_bound", "use_confidence", "alpha", "null_confidence", "ties", "decode", "min_len", "seed"),
+    *("union_bound", "use_confidence", "alpha", "null_confidence", "ties", "decode", "restrict", "min_len", "seed"),
 )
 """Options of the methods."""
 
@@ -251,6 +259,10 @@ def chosen_options(ctx: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     chosen["restriction"] = restriction_of(given["constraint"])
     if chosen["min_len"] not in (None, "auto"):
         chosen["min_len"] = int(chosen["min_len"])
+    if chosen["restrict"] is not None and chosen["restriction"] is None:
+        from structens.core.errors import ParameterError
+
+        raise ParameterError("--restrict says how a constraint is learnt under; give one with --constraint")
     return {name: given[name] for name in READING}, {
         **chosen,
         "beta": beta_of(chosen["beta"]),

@@ -165,7 +165,7 @@ class Ensemble(Estimator):
         if self.decode != "marginal" or self.restriction is not None or n_best:
             weighted = Weighted(slots, self._weights(slots, X), self._shares(slots, X), votes, X.ids, self.seed)
             acceptor = None if self.restriction is None else compile_restriction(self.restriction, X.alphabet)
-            votes, more = decode_slots(weighted, self.decode, acceptor)
+            votes, more = decode_slots(self._conditioned(weighted, X), self.decode, acceptor)
             notes += more
             found = n_best_answers(weighted, n_best, votes, acceptor) if n_best else None
         if self.restriction is None:
@@ -259,6 +259,23 @@ class Ensemble(Estimator):
     def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         """Part of the vote behind each label; see `structens.ensembles.vote.shares`."""
         return shares(slots.labels, self._weights(slots, X))
+
+    def _conditioned(self, weighted: Weighted, X: ExpertPredictions) -> Weighted:
+        """What is decoded: the weights that remain under a restriction, where it was learnt under."""
+        slots = weighted.slots
+        flows = self._admissible_flows(slots, weighted.weights, X)
+        if flows is None:
+            return weighted
+        votes = vote(slots.labels, flows)
+        if self.ties == "random" and votes.tie.any():
+            votes = vote(slots.labels, flows, draw=_lots(X.ids, slots, votes.tie, self.seed))
+        return weighted._replace(weights=flows, share=shares(slots.labels, flows), marginal=votes)
+
+    def _admissible_flows(
+        self, slots: Slots, weights: NDArray[np.float64], X: ExpertPredictions
+    ) -> NDArray[np.float64] | None:
+        """Weights given admissibility, shape (n_slots, p); None where they are as they are."""
+        return None
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
         return ()

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import GAP, ExpertPredictions, Ragged, Slots
+from structens.ensembles.decoding import Weighted, decode_slots
 from structens.ensembles.recipe import Recipe, noise_ids
-from structens.ensembles.vote import vote
+from structens.ensembles.restricted_votes import Conditioned
+from structens.ensembles.vote import Votes, shares, vote
 from structens.losses import AdditiveLoss, Hamming, edit_distance, get
 from structens.online.converted import parameters_of, transition_weights
 from structens.online.edit_learning import rounds_by
@@ -76,7 +78,7 @@ def held_out_beta(
     draws = recipe.rule in DRAWING
     edits = not draws and (loss == "edit" or isinstance(get(loss), Hamming))
     averaging = replace(recipe, rule=DRAWING.get(recipe.rule, recipe.rule))
-    folds = [_Fold(slots, X, k, n_folds, tie, loss, loss_scale, edits) for k in range(n_folds)]
+    folds = [_Fold(slots, X, k, n_folds, tie, loss, loss_scale, edits, recipe) for k in range(n_folds)]
 
     def best(rates: Sequence[float]) -> int:
         error = [sum(fold.error(rate, averaging, draws) for fold in folds) for rate in rates]
@@ -145,6 +147,7 @@ class _Fold:
         loss: str | AdditiveLoss,
         loss_scale: str,
         edits: bool,
+        recipe: Recipe,
     ) -> None:
         fold = np.arange(len(slots)) % n_folds
         learn, self.test = slots[fold != k], slots[fold == k]
@@ -153,18 +156,32 @@ class _Fold:
         self.awake = learn.awake
         self.ids = noise_ids(tying, slots.names)
         self.parameter, _ = parameters_of(self.test, tying)
+        self.game = recipe.game(learn, self.rounds, tying)
+        self.judged: Conditioned | None = None
+        if self.game is not None and recipe.restriction is not None:
+            self.judged = Conditioned.of(self.test, tying, recipe.restriction, self.game.alive)
         inside = X[np.flatnonzero(fold == k)]
         self.loss = None if edits else rounds_by(loss, self.test, inside, Tying.learn(self.test, "expert")).loss
         self.judge = Judged(self.test, inside)
 
     def error(self, rate: float, recipe: Recipe, draws: bool) -> float:
         # 8 rounds are enough to compare rates where tying by label averages over a grid
-        played = recipe.play(self.rounds, self.awake, rate, ids=self.ids, n_most=8)
+        played = recipe.play(self.rounds, self.awake, rate, ids=self.ids, n_most=8, game=self.game)
         weights = transition_weights(played.converted, self.parameter, played.reading_rate)
+        if self.judged is not None:
+            weights = self.judged.paths.flows(weights, self.judged.there)
         if self.loss is None:
-            return self.judge.edits(vote(self.test.labels, weights).label)
+            return self.judge.edits(self._votes(weights).label)
         if draws:
             total = weights.sum(axis=1, keepdims=True)
             return float((weights / np.where(total > 0, total, 1.0) * self.loss).sum())
-        first = vote(self.test.labels, weights).first
+        first = self._votes(weights).first
         return float(self.loss[np.arange(len(self.loss)), first].sum())
+
+    def _votes(self, weights: NDArray[np.float64]) -> Votes:
+        votes = vote(self.test.labels, weights)
+        if self.judged is None:
+            return votes
+        share = shares(self.test.labels, weights)
+        weighted = Weighted(self.test, weights, share, votes, range(len(self.test)))
+        return decode_slots(weighted, "marginal", self.judged.paths.acceptor)[0]

@@ -84,6 +84,9 @@ def check_ngrams(recipe: Recipe, tie: Tie) -> None:
         ties = ", ".join(name for name in TIES if name != "label")
         rule = "n-gram gains belong to sequences of experts, so the experts of a slot must share its context"
         raise ParameterError(f"{rule}: tie {ties} or a function can do that; got 'label'")
+    if recipe.restrict is not None:
+        rule = "n-gram gains are learnt without a restriction; leave restrict out to decode restricted only"
+        raise ParameterError(f"{rule}; got {recipe.restrict!r}")
 
 
 def game_of(

@@ -23,9 +23,10 @@ from structens.ensembles.recipe import Recipe
 from structens.losses import AdditiveLoss, NGramGain
 from structens.online.context_learner import ContextLearner
 from structens.online.edit_learning import rounds_by
-from structens.online.history import History, mean_losses
+from structens.online.history import mean_losses
 from structens.online.history_conversion import context_learner, with_mean_row
 from structens.online.rates import eta_of
+from structens.online.restricted_slots import left_weights, visit_of
 from structens.online.tying import Tie, Tying
 from structens.online.visits import visits_of
 
@@ -50,10 +51,14 @@ class OnlineEnsemble(Ensemble):
     regret_: float | None
     regret_bound_: float | None
     bounds_: dict[str, float]
+    alive_: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+    excess_: float = 0.0  # what restricted play was charged beyond play on all paths
+    bounded_: bool = True  # restricted play was never charged more
     state_: dict[str, NDArray[np.float64]]
 
     _seen: tuple[Slots, ExpertPredictions] | None = None  # all records so far, with gold
-    _at_the_time: NDArray[np.float64] | None = None  # weights of slots as they were when their record came
+    _at_the_time: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = None
+    """Weights of slots, and the experts that may be on a path, as they were when the record came."""
 
     @property
     def _recipe(self) -> Recipe:
@@ -145,8 +150,7 @@ class OnlineEnsemble(Ensemble):
             raise ParameterError(f"{rule}; got rule {self._recipe.rule!r} and tie {self.tie!r}")
         X = self._open(ExpertPredictions.of(X))
         slots = self._slots(X)
-        history, visit = self._advance(slots, X)
-        self._at_the_time = history.before[visit]
+        self._at_the_time = self._advance(slots, X)
         try:
             return self._decided(slots, X, n_best)
         finally:
@@ -175,6 +179,7 @@ class OnlineEnsemble(Ensemble):
             self.beta_ = float(rate) if recipe.takes_rate and not recipe.follows_leaders else None
             self.epsilon_ = float(rate) if recipe.follows_leaders else None
             self.contexts_, self.state_ = [], {}
+            self.alive_, self.excess_, self.bounded_ = np.zeros((0, X.n_experts), np.bool_), 0.0, True
             self.round_losses_ = np.zeros(0)
             self.bounds_ = {}
         X = X.reindex(self.names_)
@@ -182,8 +187,8 @@ class OnlineEnsemble(Ensemble):
             self.aligned_ = needs_alignment(X)
         return X
 
-    def _advance(self, slots: Slots, X: ExpertPredictions) -> tuple[History, NDArray[np.int64]]:
-        """Play these records from the present state on; returns the history, and the visit of each slot."""
+    def _advance(self, slots: Slots, X: ExpertPredictions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Play these records from the present state on; returns what each was answered by, see `_at_the_time`."""
         recipe, p = self._recipe, slots.n_experts
         learner = context_learner(recipe.learner, p, eta_of(self.beta_ or 1.0), recipe.share)
         if self.state_:
@@ -194,17 +199,30 @@ class OnlineEnsemble(Ensemble):
         rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)
         known = slots.has_gold[slots.record][:, None]
         awake = np.broadcast_to(known, slots.labels.shape) if recipe.absent == "neutral" else slots.awake & known
+        game = recipe.game(slots, rounds, tying, alive=self._alive_in(tying), ids=X.ids)
+        if game is not None:
+            rounds, awake, self.alive_ = game.rounds, game.awake, game.alive
         history = learner.play(visits_of(rounds, np.ascontiguousarray(awake)))
         self.contexts_, self.state_, self.reading_rate_ = tying.keys, learner.state, 1.0
-        self.weights_ = with_mean_row(learner.weights(), learner.state["n_visits"])
+        self.weights_ = with_mean_row(left_weights(learner.weights(), self.alive_), learner.state["n_visits"])
         self.snapshots_ = np.zeros((0, rounds.n_parameters + p))
-        self.round_losses_ = np.append(self.round_losses_, mean_losses(history)[slots.has_gold])
+        losses = mean_losses(history) if game is None else game.round_losses(history)
+        self.round_losses_ = np.append(self.round_losses_, losses[slots.has_gold])
         self.suffix_start_ = len(self.round_losses_)
-        self.regret_, bound = learner.regret(), learner.regret_bound()
-        self.regret_bound_ = bound if math.isfinite(bound) else None
+        self.excess_ += 0.0 if game is None else game.excess(history, losses)
+        self.bounded_ = self.bounded_ and (game is None or game.keeps_bound)
+        self.regret_, bound = learner.regret() + self.excess_, learner.regret_bound()
+        self.regret_bound_ = bound if math.isfinite(bound) and self.bounded_ else None
         self.bounds_ = _summary(self)
-        key = slots.record * max(tying.n_contexts, 1) + rounds.parameter[:, 0] // p
-        return history, np.unique(key, return_inverse=True)[1].ravel()
+        return history.before[visit_of(history, rounds)], slots.awake if game is None else game.there
+
+    def _alive_in(self, tying: Tying) -> NDArray[np.bool_] | None:
+        """Transitions left, in the rows of these contexts; all are in new ones. None before any record."""
+        if not len(self.alive_):
+            return None
+        alive = np.ones((tying.n_contexts, tying.n_experts), np.bool_)
+        alive[np.searchsorted(np.asarray(tying.keys), np.asarray(self.contexts_))] = self.alive_
+        return alive
 
     def _widened(self, slots: Slots, learner: ContextLearner) -> Tying:
         """Contexts so far and those of these slots; the learner's rows are moved along."""

@@ -26,6 +26,7 @@ from structens.ensembles.ngram_experts import (
 )
 from structens.ensembles.online import OnlineEnsemble
 from structens.ensembles.recipe import Recipe, noise_ids
+from structens.ensembles.restricted_votes import Conditioned
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.run_bounds import run_bounds
 from structens.losses import AdditiveLoss, NGramGain
@@ -41,6 +42,7 @@ from structens.online.history_game import HistoryGame
 from structens.online.noise import noise_of
 from structens.online.rates import eta_of
 from structens.online.regret import recommended_rate
+from structens.online.restricted_slots import RestrictedGame
 from structens.online.rounds import Rounds
 from structens.online.slot_leaders import epsilon_of_papers
 from structens.online.tying import Tie, Tying
@@ -100,7 +102,13 @@ class PathExpertEnsemble(OnlineEnsemble):
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
         How weighted slots become an answer, see `structens.ensembles.decoding`. Learning does not depend on it.
     restriction : "bio", "bioes", mapping, or None
-        Admissible answers, see `structens.ensembles.restriction`: learnt as usual, decoded among the admissible.
+        Admissible answers, see `structens.ensembles.restriction`; answers are decoded among them.
+    restrict : None, "per_round" or "permanent"
+        How to learn under `restriction`. None: as usual, only decoding is restricted. "per_round": in each round, and
+        for each answer, path experts whose own answer to the record is inadmissible are left out, and charged the
+        largest loss. "permanent": they leave for good. What that means for each tie, and what is exact, is said in
+        `structens.online.restricted_slots`. Not for the rules of FPL, tie "label" and n-gram gains. Decoder "marginal"
+        votes with the weights given admissibility; the other decoders restrict their own distributions.
 
     Attributes
     ----------
@@ -129,11 +137,15 @@ class PathExpertEnsemble(OnlineEnsemble):
         them, else as many at even distances ("label": at most 16). For n-gram gains their sums, at most 16.
     contexts_ : ndarray, or list of str
         Ids of the contexts.
+    alive_ : ndarray of bool, shape (n_contexts, p)
+        Experts left in each context, with `restrict="permanent"`; else no rows.
 
     Raises
     ------
     ParameterError
-        In `fit`, if an option is out of range.
+        In `fit`, if an option is out of range, or `restrict` is given and no `restriction`.
+    DataError
+        In `fit`, if no path expert is left ("permanent").
 
     Examples
     --------
@@ -165,6 +177,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         noise: str = "exp_add",
         ties: str = "order",
         ngram_order: int = 2,
+        restrict: str | None = None,
     ) -> None:
         self.rule = rule
         self.tie = tie
@@ -184,6 +197,7 @@ class PathExpertEnsemble(OnlineEnsemble):
         self.noise = noise
         self.ties = ties
         self.ngram_order = ngram_order
+        self.restrict = restrict
 
     @property
     def _recipe(self) -> Recipe:
@@ -196,6 +210,8 @@ class PathExpertEnsemble(OnlineEnsemble):
             delta=self.delta,
             union_bound=self.union_bound,
             seed=self.seed,
+            restrict=self.restrict,
+            restriction=self.restriction,
         )
 
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
@@ -212,11 +228,12 @@ class PathExpertEnsemble(OnlineEnsemble):
             self._remember(slots, X)
             return
         rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)
+        restricted = recipe.game(slots, rounds, tying, ids=X.ids)
         if recipe.follows_leaders:
             self.epsilon_ = self._chosen_epsilon(slots, X, rounds, recipe)
         elif recipe.takes_rate:
             self.beta_ = self._chosen_beta(slots, X, rounds, recipe)
-        self._adopt_rounds(slots, tying, rounds)
+        self._adopt_rounds(slots, tying, rounds, restricted)
         self._remember(slots, X)
 
     @property
@@ -227,7 +244,8 @@ class PathExpertEnsemble(OnlineEnsemble):
         """Play these records and keep what prediction needs."""
         gain = self._gain
         if gain is None:
-            self._adopt_rounds(slots, tying, rounds_by(self._slot_loss, slots, X, tying, self.loss_scale))
+            rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)
+            self._adopt_rounds(slots, tying, rounds, self._recipe.game(slots, rounds, tying, ids=X.ids))
         else:
             self._adopt_ngrams(game_of(slots, X, tying, gain, self.loss_scale), tying)
 
@@ -243,16 +261,18 @@ class PathExpertEnsemble(OnlineEnsemble):
             "mean loss of the learner": float(played.round_losses.mean()),
         }
 
-    def _adopt_rounds(self, slots: Slots, tying: Tying, rounds: Rounds) -> None:
+    def _adopt_rounds(self, slots: Slots, tying: Tying, rounds: Rounds, game: RestrictedGame | None) -> None:
         recipe = self._recipe
-        played = recipe.play(rounds, slots.awake, self._rate, ids=noise_ids(tying, self.names_))
+        played = recipe.play(rounds, slots.awake, self._rate, ids=noise_ids(tying, self.names_), game=game)
         converted = played.converted
         self.contexts_, self.state_, self.reading_rate_ = tying.keys, played.state, played.reading_rate
         self.weights_, self.snapshots_ = converted.weights, converted.snapshots
         self.round_losses_, self.suffix_start_ = converted.round_losses, converted.start
         self.regret_, self.regret_bound_ = played.regret, played.bound if math.isfinite(played.bound) else None
+        self.alive_ = np.zeros((0, slots.n_experts), np.bool_) if game is None else game.alive
+        self.excess_, self.bounded_ = played.excess, game is None or game.keeps_bound
         weights = transition_weights(converted, parameters_of(slots, tying)[0], played.reading_rate)
-        self.bounds_ = run_bounds(recipe, rounds, played, slots, weights)
+        self.bounds_ = run_bounds(recipe, rounds if game is None else game.rounds, played, slots, weights)
 
     @property
     def _rate(self) -> float:
@@ -289,7 +309,7 @@ class PathExpertEnsemble(OnlineEnsemble):
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         if self._at_the_time is not None:
-            return self._at_the_time
+            return self._at_the_time[0]
         if self._gain is not None:
             game = game_of(slots, X, self._tying, self._gain)
             return mean_flows(game, self.snapshots_, self.reading_rate_)
@@ -304,6 +324,19 @@ class PathExpertEnsemble(OnlineEnsemble):
         drawn = drawn_weights(self.snapshots_, parameter[:, by_name], self.reading_rate_, pick, choice)
         return drawn[:, np.argsort(by_name)]
 
+    def _admissible_flows(
+        self, slots: Slots, weights: NDArray[np.float64], X: ExpertPredictions
+    ) -> NDArray[np.float64] | None:
+        if self.restrict is None or self.restriction is None or self.decode != "marginal":
+            return None
+        judged = Conditioned.of(slots, self._tying, self.restriction, self.alive_)
+        if self._at_the_time is not None:
+            judged = judged._replace(there=self._at_the_time[1])
+        if self.rule == "rand":
+            by_name = np.argsort(self.names_)
+            return judged.drawn(self.snapshots_, self.reading_rate_, record_keys(X.ids, self.seed), by_name)
+        return judged.paths.flows(weights, judged.there)
+
     def _notes(self, slots: Slots) -> tuple[str, ...]:
         n_new = int(parameters_of(slots, self._tying)[1].any(axis=1).sum())
         if n_new == 0:
@@ -317,7 +350,9 @@ class PathExpertEnsemble(OnlineEnsemble):
         """Expected loss of one draw by H_Rand (by H_CVRand for rule "cv") on records with gold, exactly.
 
         It is the mean over the rounds kept of the sum of flow times loss, averaged over each record's slots, then over
-        records; nothing is drawn. H_MVote's Hamming loss is at most twice this (ICML 2014, proposition 2).
+        records; nothing is drawn. H_MVote's Hamming loss is at most twice this (ICML 2014, proposition 2). With
+        `restrict` it is that of a draw among admissible path experts by the averaged weights (for rule "rand", by at
+        most 64 of the rounds kept).
 
         Parameters
         ----------
@@ -332,7 +367,11 @@ class PathExpertEnsemble(OnlineEnsemble):
             game = game_of(slots, X, self._tying, self._gain, self.loss_scale)
             return float(np.mean([game.losses(one, self.reading_rate_).mean() for one in self.snapshots_]))
         charged = rounds_by(self._slot_loss, slots, X, Tying.learn(slots, "expert")).loss
-        flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], self.reading_rate_)
+        if self.restrict is not None and self.restriction is not None:
+            judged = Conditioned.of(slots, self._tying, self.restriction, self.alive_)
+            flow = judged.chances(self._converted, self.reading_rate_)
+        else:
+            flow = transition_weights(self._converted, parameters_of(slots, self._tying)[0], self.reading_rate_)
         total = flow.sum(axis=1)
         loss = (flow * charged).sum(axis=1) / np.where(total > 0, total, 1.0)
         sums = np.bincount(slots.record, weights=loss, minlength=len(slots))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import ParameterError
+from structens.core import ParameterError, Slots
+from structens.ensembles.restriction import Restriction, compile_restriction
 from structens.online.converted import RULES, Converted, convert
 from structens.online.history_conversion import LEARNERS, RATELESS, context_learner, convert_history, with_mean_row
 from structens.online.noise import Perturbation
 from structens.online.rates import eta_of
 from structens.online.regret import regret, regret_bound
+from structens.online.restricted import RESTRICTS
+from structens.online.restricted_slots import RestrictedGame, restricted_game
 from structens.online.rounds import Rounds
 from structens.online.slot_conversion import MOST_AVERAGED
 from structens.online.slot_leaders import ARGMIN, LEADER_RULES, convert_leaders
@@ -37,6 +41,8 @@ class Played:
         Charged loss beyond the best path expert in hindsight, and a bound on it; infinite where there is none.
     state : dict of str to ndarray
         The learner's state, for the rule "last" and contexts shared by a slot's experts; else empty.
+    excess : float
+        What restricted play was charged beyond play on all paths; part of `regret`.
     """
 
     converted: Converted
@@ -44,6 +50,7 @@ class Played:
     regret: float
     bound: float
     state: dict[str, NDArray[np.float64]]
+    excess: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,8 @@ class Recipe:
     delta: float = 0.05
     union_bound: bool = False
     seed: int = 0
+    restrict: str | None = None
+    restriction: Restriction | None = None
 
     @property
     def follows_leaders(self) -> bool:
@@ -85,6 +94,41 @@ class Recipe:
         if tie == "label" and self.learner != "hedge":
             rule = "with tie 'label' the experts of a slot share no context, so that only learner 'hedge' is defined"
             raise ParameterError(f"{rule}; got {self.learner!r}")
+        if self.restrict is not None:
+            self._check_restrict(tie)
+
+    def _check_restrict(self, tie: object) -> None:
+        if self.restrict not in RESTRICTS:
+            raise ParameterError(f"restrict must be None or one of {', '.join(RESTRICTS)}; got {self.restrict!r}")
+        if self.restriction is None:
+            rule = f"restrict={self.restrict!r} says how a restriction is learnt under"
+            raise ParameterError(f"{rule}, and none is given; give restriction (--constraint), or leave restrict out")
+        if self.follows_leaders or tie == "label":
+            what = f"rule {self.rule!r}" if self.follows_leaders else "tie 'label'"
+            way_out = "leave restrict out to learn as usual and decode restricted"
+            raise ParameterError(f"restrict={self.restrict!r} is not defined for {what}; {way_out}")
+
+    def game(
+        self,
+        slots: Slots,
+        rounds: Rounds,
+        tying: Tying,
+        *,
+        alive: NDArray[np.bool_] | None = None,
+        ids: Sequence[str | int] | None = None,
+    ) -> RestrictedGame | None:
+        """The rounds as they are played under the restriction; None where learning is not restricted.
+
+        Parameters
+        ----------
+        slots, rounds, tying
+        alive, ids
+            See `structens.online.restricted_slots.restricted_game`.
+        """
+        if self.restrict is None or self.restriction is None:
+            return None
+        acceptor, sleep = compile_restriction(self.restriction, slots.alphabet), self.absent == "sleep"
+        return restricted_game(slots, rounds, tying, acceptor, self.restrict, sleep=sleep, alive=alive, ids=ids)
 
     def play(
         self,
@@ -94,6 +138,7 @@ class Recipe:
         *,
         ids: NDArray[np.int64] | None = None,
         n_most: int = MOST_AVERAGED,
+        game: RestrictedGame | None = None,
     ) -> Played:
         """Play the rounds and convert.
 
@@ -107,6 +152,8 @@ class Recipe:
             See `structens.online.noise.Perturbation`.
         n_most : int
             See `structens.online.converted.convert`.
+        game : RestrictedGame, optional
+            From `game`, of these rounds; its own rounds are played.
         """
         options = {"delta": self.delta, "union_bound": self.union_bound}
         if self.follows_leaders:
@@ -114,18 +161,23 @@ class Recipe:
             made = convert_leaders(rounds, how, self.rule, **options)  # type: ignore[arg-type]
             return Played(made, ARGMIN, regret(rounds, made.round_losses), math.inf, {})
         eta = eta_of(rate) if self.takes_rate else 0.0
-        everybody = self.absent == "neutral" or bool(awake.all())
+        if game is not None:
+            rounds, awake = game.rounds, game.awake
+        everybody = (self.absent == "neutral" and game is None) or bool(awake.all())
         keeps_state = self.rule == "last" and rounds.by_slot
-        if not rounds.by_slot or (self.learner == "hedge" and everybody and not keeps_state):
+        if not rounds.by_slot or (self.learner == "hedge" and everybody and not keeps_state and game is None):
             made = convert(rounds, eta, self.rule, n_most=n_most, **options)  # type: ignore[arg-type]
             return Played(made, eta, regret(rounds, made.round_losses), regret_bound(rounds, eta), {})
         learner = context_learner(self.learner, rounds.n_experts, eta, self.share)
         history = learner.play(visits_of(rounds, None if everybody else awake))
-        made = convert_history(history, rounds, self.rule, **options)  # type: ignore[arg-type]
+        made = convert_history(history, rounds, self.rule, game=game, **options)  # type: ignore[arg-type]
         state = learner.state if keeps_state else {}
         if keeps_state:
-            made = made._replace(weights=with_mean_row(history.final, learner.state["n_visits"]))
-        return Played(made, 1.0, learner.regret(), learner.regret_bound(), state)
+            final = history.final if game is None else game.left(history.final)
+            made = made._replace(weights=with_mean_row(final, learner.state["n_visits"]))
+        excess = 0.0 if game is None else game.excess(history, made.round_losses)
+        bound = learner.regret_bound() if game is None or game.keeps_bound else math.inf
+        return Played(made, 1.0, learner.regret() + excess, bound, state, excess)
 
 
 def noise_ids(tying: Tying, names: tuple[str, ...]) -> NDArray[np.int64]:

@@ -41,6 +41,9 @@ def run_bounds(
         The records of the rounds.
     weights : ndarray of float64, shape (n_slots, p)
         Weights of the predictor on them.
+
+    Where learning is restricted (`recipe.restrict`) only what holds of that game is given: restricted play is like any
+    other for proposition 1, but its answers are no plain vote, and not all path experts can be compared with.
     """
     losses, delta, largest = played.converted.round_losses, recipe.delta, rounds.largest
     out = {"rounds T": float(len(losses)), "mean loss of the learner": float(losses.mean())}
@@ -48,6 +51,8 @@ def run_bounds(
     if math.isfinite(played.bound):
         out["bound on regret"] = played.bound
     proposition = rand_loss(losses, delta, largest)
+    if recipe.restrict is not None:
+        return {**out, "H_Rand: bound on expected loss (proposition 1)": proposition}
     if rounds.by_slot:
         out.update(_against_best_path(recipe, rounds, losses))
     if not recipe.follows_leaders:

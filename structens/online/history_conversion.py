@@ -15,6 +15,7 @@ from structens.online.converted import Converted, with_fallback
 from structens.online.fixed_share import FixedShare
 from structens.online.gamma import cv_penalty, suffix_start
 from structens.online.history import History, average, later_losses, mean_losses, weights_at
+from structens.online.restricted_slots import RestrictedGame
 from structens.online.rounds import Rounds
 from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import MOST_NUMBERS, grid_size, spread
@@ -60,7 +61,13 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
 
 
 def convert_history(
-    history: History, rounds: Rounds, rule: str = "mvote", *, delta: float = 0.05, union_bound: bool = False
+    history: History,
+    rounds: Rounds,
+    rule: str = "mvote",
+    *,
+    delta: float = 0.05,
+    union_bound: bool = False,
+    game: RestrictedGame | None = None,
 ) -> Converted:
     """The batch predictor of a game played by context; snapshots are to be read at rate 1.
 
@@ -73,6 +80,8 @@ def convert_history(
     rule : {"mvote", "cv", "rand", "last"}
     delta, union_bound
         See `structens.online.gamma`.
+    game : RestrictedGame, optional
+        What was played, where learning is restricted.
 
     Examples
     --------
@@ -81,13 +90,15 @@ def convert_history(
     >>> convert_history(SleepingHedge(2, np.log(2)).play(visits_of(r)), r).weights.round(4).tolist()
     [[0.5833, 0.4167], [0.5833, 0.4167]]
     """
-    losses, n_rounds = mean_losses(history), rounds.n_rounds
+    losses, n_rounds = mean_losses(history) if game is None else game.round_losses(history), rounds.n_rounds
     count = np.bincount(rounds.parameter[:, 0] // rounds.n_experts, minlength=len(history.final))
     snapshots, kept = np.zeros((0, rounds.n_parameters + rounds.n_experts)), np.zeros(0, np.int64)
     if rule == "last":
-        return Converted(with_mean_row(history.final, count), snapshots, kept, losses, n_rounds)
+        final = history.final if game is None else game.left(history.final)
+        return Converted(with_mean_row(final, count), snapshots, kept, losses, n_rounds)
     if rule == "cv":
-        start = chosen_round(history, delta, largest=rounds.largest)
+        largest = rounds.largest
+        start = chosen_round(history, delta, largest=largest) if game is None else game.chosen_round(history, delta)
         weights = weights_at(history, np.array([start]))[0]
     else:
         start = suffix_start(losses, delta, union_bound=union_bound, largest=rounds.largest)
@@ -97,6 +108,7 @@ def convert_history(
         costs = -np.log(np.maximum(weights_at(history, kept), _LEAST_WEIGHT))
         counts = np.repeat(count[:, None], rounds.n_experts, axis=1)
         snapshots = with_fallback(costs.reshape(len(kept), -1), counts, 1.0, True)
+    weights = weights if game is None else game.left(weights)
     return Converted(with_mean_row(weights, count), snapshots, kept, losses, start)
 
 

@@ -12,7 +12,7 @@ round is that of the learner's distribution given admissibility.
 * "permanent": a transition that lies on no admissible path leaves the game for good, before the round is played. With
   tie "expert" these are just the path experts that once gave an inadmissible answer, as printed. With other ties more
   stay than printed: paths that were inadmissible, but all of whose transitions survived; they are kept out of the
-  records in which they are inadmissible. `structens.online.RestrictedMajority` deletes paths exactly, on small automata.
+  records in which they are inadmissible. `structens.online.RestrictedMajority` deletes paths, on small automata.
 
 A record without any admissible path is played on all paths and charged as usual; with "permanent" it deletes all its
 path experts, and it is an error if nobody is left. Absent experts are on no path; they sleep, or are charged the mean
@@ -62,6 +62,15 @@ class RestrictedGame(NamedTuple):
     alive: NDArray[np.bool_]
     counted: NDArray[np.bool_]
 
+    @property
+    def keeps_bound(self) -> bool:
+        """The restricted play is never charged more than the learner, so that its bound on the regret holds.
+
+        So it is where a path is an expert's own answer, since those left out are charged the most; a path of several
+        runs may be left out and cost less than those that are left, and so may an absent expert that does not sleep.
+        """
+        return self.paths.whole and not (self.awake & ~self.paths.present).any()
+
     def paid(self, weights: NDArray[np.float64], first: int = 0) -> NDArray[np.float64]:
         """Expected loss of each round from `first` on, averaged over its slots, under these weights of its slots.
 
@@ -95,6 +104,15 @@ class RestrictedGame(NamedTuple):
             for t in candidates.tolist()
         ]
         return int(candidates[(np.array(values) + penalty[candidates]).argmin()])
+
+    def left(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights of each context among the transitions left ("permanent"); rows sum to 1.
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (n_contexts, p)
+        """
+        return left_weights(weights, self.alive)
 
     def excess(self, history: History, round_losses: NDArray[np.float64]) -> float:
         """Charged loss of the restricted play beyond that of the learner on all paths."""
@@ -175,6 +193,22 @@ def restricted_game(
     there = np.where(judged, found.there, present & found.after)
     counted = slots.has_gold & (found.possible | (not permanent))
     return RestrictedGame(rounds._replace(loss=loss), paths, there, awake, left, counted)
+
+
+def left_weights(weights: NDArray[np.float64], alive: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights among those alive, rows summing to 1; equal ones where all of these are 0. No rows alive: as they are.
+
+    Examples
+    --------
+    >>> left_weights(np.array([[0.5, 0.3, 0.2]]), np.array([[True, False, True]])).round(4).tolist()
+    [[0.7143, 0.0, 0.2857]]
+    """
+    if not len(alive):
+        return weights
+    kept = np.where(alive, weights, 0.0)
+    kept = np.where(kept.sum(axis=1, keepdims=True) > 0, kept, alive)
+    out: NDArray[np.float64] = kept / kept.sum(axis=1, keepdims=True)
+    return out
 
 
 def visit_of(history: History, rounds: Rounds) -> NDArray[np.int64]:
