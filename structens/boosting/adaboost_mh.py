@@ -59,6 +59,9 @@ class AdaBoostMH(Classifier):
     trim : float
         Rows that together have this share of the weight sit out the growing of a tree (histograms, from the second round
         on). 0 for none.
+    min_weight_fraction_leaf : float
+        Share of the weight that both sides of a cut must have, 0 to 1/2: a guard where a class weighs almost nothing.
+        Exact engine only, which "auto" then takes.
     max_features : int, float or None
         How many features, or which share, drawn anew, a tree may cut; None for all.
     nominal_features : array_like, optional
@@ -138,6 +141,7 @@ class AdaBoostMH(Classifier):
         engine: str = "auto",
         max_bins: int | None = None,
         trim: float = 0.01,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | None = None,
         nominal_features: Any = None,
         early_stopping: str | None = None,
@@ -162,6 +166,7 @@ class AdaBoostMH(Classifier):
         self.engine = engine
         self.max_bins = max_bins
         self.trim = trim
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.nominal_features = nominal_features
         self.early_stopping = early_stopping

@@ -51,9 +51,11 @@ class ExactWork(NamedTuple):
     positive: Any  # bool, (n,)
     spare: Any  # int32, (n,)
     sums: Any  # float64, (K,)
+    mass: Any  # float64, (n,): sum of the sizes of a row's weights
+    least: Any  # float64, (1,): share of the weight that both sides of a cut must have
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     """Grow a tree on the listed features. `plan`: inner nodes, rule. `out` takes total weight, cells (3), leaves (4)."""
     n_inner, rule = plan[0], plan[1]
@@ -62,9 +64,11 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     weight = 0.0
     work.total[0, :], work.vote[0, :] = 0.0, 0.0
     for row in range(n):
+        work.mass[row] = 0.0
         for c in range(n_classes):
             work.total[0, c] += work.weight[row, c]
-            weight += abs(work.weight[row, c])
+            work.mass[row] += abs(work.weight[row, c])
+        weight += work.mass[row]
     cell[0, START], cell[0, END], cell[0, STATE], cell[0, INNER] = 0, n, OPEN, 0
     key[0, 1] = 0.0
     n_cells = np.int64(1)
@@ -74,7 +78,8 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
         for c in range(1, n_cells):
             if cell[c, STATE] == OPEN and (cell[best, STATE] != OPEN or key[c, 0] > key[best, 0] + _TIE * weight):
                 best = c
-        if cell[best, STATE] != OPEN or key[best, 0] <= _TIE * weight and (step > 1 or cell[best, FEATURE] < 0):
+        nothing_gained = key[best, 0] <= _TIE * weight and (step > 1 or cell[best, FEATURE] < 0)
+        if cell[best, STATE] != OPEN or nothing_gained:
             break
         cell[best, INNER] = step
         _set_votes(best, weight, work)
@@ -89,7 +94,7 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     out[0], out[3], out[4] = weight, n_cells, _leaves(n_cells, features, work)
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
     """Multiply the weights by exp(-h y) / total."""
     n, n_classes = weight.shape
@@ -102,7 +107,7 @@ def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
                 weight[row, c] = min(w * np.exp(votes[leaf[row], c]) / total, -1e-300)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     """The best cut of a cell, or its constant, and by how much it raises the edge. Kegl (2014), Figures 2 and 3."""
     cell, key = work.cell, work.key
@@ -123,7 +128,7 @@ def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     key[it, 0] = edge - (constant if rule == MULTIBOOST and it > 0 else key[it, 1])
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     """Try all cuts on one feature; returns the best score so far."""
     cell, order, column = work.cell, work.order[j], work.column[j]
@@ -132,16 +137,22 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     present = end
     while present > start and np.isnan(column[order[present - 1]]):
         present -= 1
+    whole = 0.0
+    if work.least[0] > 0:
+        for i in range(start, end):
+            whole += work.mass[order[i]]
     for missing_below in range(2 if start < present < end and not nominal else 1):
-        sums[:] = 0.0
+        sums[:], mass = 0.0, 0.0
         if missing_below:
             for i in range(present, end):
+                mass += work.mass[order[i]]
                 for c in range(n_classes):
                     sums[c] += work.weight[order[i], c]
         begin = start
         for i in range(start, end):
             if i == present and not nominal:
                 break
+            mass += work.mass[order[i]]
             for c in range(n_classes):
                 sums[c] += work.weight[order[i], c]
             if i + 1 < end:
@@ -153,7 +164,10 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
             score = 0.0
             for c in range(n_classes):
                 score += abs(work.total[it, c] - 2.0 * sums[c])
-            if score > best + _TIE * weight and not (nominal and begin == start and i + 1 == end):
+            too_light = work.least[0] > 0 and min(mass, whole - mass) < work.least[0] * weight
+            if too_light or (nominal and begin == start and i + 1 == end):
+                score = -1.0
+            if score > best + _TIE * weight:
                 best = score
                 cell[it, FEATURE] = j
                 cell[it, LOW], cell[it, HIGH] = i + 1, present if missing_below else end
@@ -163,11 +177,11 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
                     work.plus[it, c] = sums[c] if nominal else work.total[it, c] - sums[c]
             if nominal:
                 begin = i + 1
-                sums[:] = 0.0
+                sums[:], mass = 0.0, 0.0
     return best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
     """+1 where the edge of the class is positive, else -1: of the cell's cut, or of the constant."""
     for c in range(work.weight.shape[1]):
@@ -177,7 +191,7 @@ def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
         work.vote[it, c] = 1.0 if edge > _TIE * weight else -1.0
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side in all features; two new cells."""
     cell, key, order = work.cell, work.key, work.order
@@ -223,7 +237,7 @@ def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
         key[child, 0], key[child, 1] = 0.0, edges[k]
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _leaves(n_cells, features, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, put their votes in order, add up their weights and the sizes of these."""
     cell, order = work.cell, work.order[features[0]]

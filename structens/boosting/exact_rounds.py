@@ -23,9 +23,6 @@ from structens.boosting.histogram_kernels import (
 from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
 
-_PERFECT = 1e-12
-
-
 class ExactRounds:
     """State of boosting: weights and sorted features.
 
@@ -68,6 +65,8 @@ class ExactRounds:
             np.zeros(n, np.bool_),
             np.zeros(n, np.int32),
             np.zeros(self.n_classes),
+            np.zeros(n),
+            np.array([settings.least_share]),
         )
         self.plan = np.array([settings.n_inner_nodes, RULES[settings.rule]])
         self.all_features = np.arange(d)
@@ -83,12 +82,12 @@ class ExactRounds:
         signed, sizes, vote = work.plus[:n_leaves], work.total[:n_leaves], work.vote[:n_leaves]
         edge = float((vote * signed).sum() / weight)
         if settings.real:
-            smooth = settings.smoothing / (self.n_classes * len(work.leaf)) * weight
+            smooth = settings.smoothing / (self.n_classes * settings.n_rows) * weight
             right, wrong = np.maximum((sizes + signed) / 2, 0), np.maximum((sizes - signed) / 2, 0)
             vote = settings.shrinkage * np.log((right + smooth) / (wrong + smooth)) / 2
             coefficient = 1.0
         else:
-            inside = min(edge, 1.0 - 0.02 / len(work.leaf))
+            inside = min(edge, 1.0 - settings.clamp)
             coefficient = settings.shrinkage * 0.5 * float(np.log((1 + inside) / (1 - inside)))
         vote = vote.astype(np.float32)
         step = coefficient * vote.astype(np.float64)

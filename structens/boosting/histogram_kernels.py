@@ -78,7 +78,7 @@ class Work(NamedTuple):
     gate: Any  # int64, (16,)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
     """Grow the tree best first; returns the number of cells. Kegl (2014), Figure 2."""
     kp, n_inner = plan[2], plan[3]
@@ -120,7 +120,7 @@ def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
     return n_cells
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     """The open cell whose best cut raises the edge most, -1 if none does; the first of equal ones."""
     best, highest = -1, np.int64(0)
@@ -132,7 +132,7 @@ def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped-def]
     """Make two cells out of one; returns the smaller and the larger."""
     kp = plan[2]
@@ -159,7 +159,7 @@ def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped
     return right, left
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-untyped-def]
     """Best cuts of one cell (`large` -1), or of two children: from this thread's features, then from all threads'.
 
@@ -220,7 +220,7 @@ def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-unt
             _candidate(tid, parity, it, child, plan, work)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _add_rows(rows, code, base, listed, shift, kp, weight, pool):  # type: ignore[no-untyped-def]
     """Add the weights of rows to the histograms of a block's listed features."""
     place, offset = listed
@@ -257,7 +257,7 @@ def _add_rows(rows, code, base, listed, shift, kp, weight, pool):  # type: ignor
                     store(pool, to + c, plus(load(pool, to + c), load(weight, row * kp + c)))
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):  # type: ignore[no-untyped-def]
     """Compare the cuts on one feature with the best so far; whether one is better. Kegl (2014), Figure 3."""
     n_cuts, last, better, mine = n_bins - 1, n_bins - 1, False, tid * 2048
@@ -288,7 +288,7 @@ def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):
     return better
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-def]
     """The best of all threads' cuts against the constant: what the cell would gain, and how."""
     kp, n_threads, rule = plan[2], plan[4], plan[9]
@@ -321,7 +321,7 @@ def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-d
         key[it, 0] = constant
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
     """Votes of the cell's cut (or of the constant): +1 where the edge of the class is positive, else -1."""
     kp = plan[2]
@@ -336,7 +336,7 @@ def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
         work.vote[at + c] = np.float32(1.0) if edge > least else np.float32(-1.0)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side, - first; returns where + begins. Sets the threshold between the bins met."""
     n, fb = plan[0], plan[1]
@@ -380,7 +380,7 @@ def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     return left
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _between(a, b):  # type: ignore[no-untyped-def]
     """A threshold t with a < t <= b, in the middle where floating point has one."""
     middle = a + (b - a) * 0.5

@@ -42,6 +42,9 @@ def check_parameters(model: Any) -> Any:
     _between(model, "validation_fraction", 0.0, 1.0)
     if not 0 <= model.trim < 1:
         raise ParameterError(f"trim must be from 0 to under 1; got {model.trim!r}")
+    share = model.min_weight_fraction_leaf
+    if not 0 <= share <= 0.5 or (share > 0 and model.engine == "histogram"):
+        raise ParameterError(f"min_weight_fraction_leaf must be from 0 to 0.5, and 0 for histograms; got {share!r}")
     if model.max_bins is not None and not 2 <= model.max_bins <= 255:
         raise ParameterError(f"max_bins must be from 2 to 255; got {model.max_bins!r}")
     features = model.max_features

@@ -50,8 +50,10 @@ def start_rounds(start: Start) -> Any:
         model.learning_rate,
         model.trim,
         model.smoothing,
+        _counted_rows(targets.row_weight),
+        least_share=model.min_weight_fraction_leaf,
     )
-    exact = model.engine == "exact" or (model.engine == "auto" and n <= EXACT_ROWS)
+    exact = model.engine == "exact" or (model.engine == "auto" and (n <= EXACT_ROWS or settings.least_share > 0))
     what = f"{n:,} rows x {d:,} features x {targets.n_classes:,} classes"
     nominal = _nominal(model.nominal_features, d)
     if exact:
@@ -92,6 +94,11 @@ def _weights(start: Start, out: NDArray[Any]) -> NDArray[Any]:
         init_score=targets.init_score,
         out=out,
     )
+
+
+def _counted_rows(row_weight: NDArray[np.float64]) -> float:
+    """How many rows there are, one counted as often as its weight is the least: then two equal rows are one of weight 2."""
+    return float(min(row_weight.sum() / row_weight.min(), 1000.0 * len(row_weight)))
 
 
 def _nominal(features: Any, d: int) -> NDArray[np.bool_] | None:

@@ -75,7 +75,8 @@ def targets_of(
         If they do not fit each other.
     """
     name = type(owner).__name__
-    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    if len(shape) == 2 and shape[1] > 1:
         X = owner._read_features(X)
         signs = signs_of(y, X.shape[0], name)
         weight = row_weights_of(sample_weight, X.shape[0], name)
@@ -83,10 +84,10 @@ def targets_of(
         kept = weight > 0
         targets = Targets(signs, classes, weight, *_given(label_weight, init_score, signs.shape, name))
         return (X, targets) if kept.all() else (X[kept], targets.rows(kept))
-    given_weight = row_weights_of(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X), name)
     X, classes, codes, weight = owner._read(X, y, sample_weight, owner.class_weight)
     if label_weight is None and init_score is None:
         return X, Targets(codes, classes, weight, None, None)
+    given_weight = row_weights_of(sample_weight, len(np.asarray(y)), name)
     kept = given_weight > 0
     if np.count_nonzero(kept) != len(codes):
         raise DataError(f"{name}: label_weight and init_score do not go with classes of weight 0")

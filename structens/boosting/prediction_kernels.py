@@ -15,7 +15,7 @@ from structens.boosting.lanes import accumulate_scaled, load, lowest_bit
 ROWS = 64  # of a block
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_votes(code, shape, trees, cuts, children, votes, coefficient, out):  # type: ignore[no-untyped-def]
     """Add the votes of trees ``trees[0]`` to ``trees[1] - 1`` to `out`, float64, (n * kp,).
 
@@ -39,7 +39,7 @@ def add_votes(code, shape, trees, cuts, children, votes, coefficient, out):  # t
                     accumulate_scaled(out, to + c, load(votes, at + c), coefficient[t])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def leaves_of(code, shape, trees, cuts, children, out):  # type: ignore[no-untyped-def]
     """The leaf of each row in each tree, int32, (n, trees)."""
     n = shape[2]
@@ -54,7 +54,7 @@ def leaves_of(code, shape, trees, cuts, children, out):  # type: ignore[no-untyp
                 out[block * ROWS + r, t - trees[0]] = leaf[r]
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _exit_leaves(code, base, begin, end, cuts, children, alive, span, leaf):  # type: ignore[no-untyped-def]
     """Leaves of the rows of a block in the tree with cuts from `begin` to `end`."""
     _, feature, low, width = cuts

@@ -26,7 +26,7 @@ from structens.boosting.histogram_kernels import (
 from structens.boosting.lanes import accumulate, load, meet, nothing, plus, reweight, size, store, total
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """First half of a round: trim and grow. `out` takes the number of cells and of rows that took part."""
     n_active = _active(tid, plan, rates, work)
@@ -36,7 +36,7 @@ def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-de
         out[3], out[6] = n_cells, n_active
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """Second half: votes, coefficient, weights. `out` takes total weight, edge, coefficient, leaves (4), Z (5)."""
     n_leaves = _leaves(tid, np.int64(work.weight_sum[tid, 1]), plan, table, work)
@@ -48,7 +48,7 @@ def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-un
         _reweight(tid, n_leaves, plan, rates, work)
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def first_masses(plan, work):  # type: ignore[no-untyped-def]
     """Masses of the rows and their buckets, from the weights."""
     n, kp, n_blocks = plan[0], plan[2], plan[7]
@@ -62,7 +62,7 @@ def first_masses(plan, work):  # type: ignore[no-untyped-def]
             work.bucket[block, work.mass_bits[row] >> 20] += np.float64(work.mass[row])
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
     """List the rows but those of least mass, which together have at most the share `rates[0]`; returns their number."""
     n, n_blocks = plan[0], plan[7]
@@ -87,7 +87,7 @@ def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
     return m
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, and find the leaf of every row of this thread's blocks of rows."""
     n, fb, kp, n_threads, n_blocks = plan[0], plan[1], plan[2], plan[4], plan[7]
@@ -127,7 +127,7 @@ def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     return n_leaves
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
     """Sums of the signed weights of each leaf and class, and for real votes of their sizes, over blocks of rows."""
     n, kp, n_threads, n_blocks, real = plan[0], plan[2], plan[4], plan[7], plan[11]
@@ -144,7 +144,7 @@ def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
                     accumulate(work.leaf_sum, to + span + c, size(weight))
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def]
     """Edge, coefficient and votes of the finished tree; whether there is a step to make."""
     kp, n_blocks, n_classes, real = plan[2], plan[7], plan[10], plan[11]
@@ -180,7 +180,7 @@ def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def
     return edge > rates[4]
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _reweight(tid, n_leaves, plan, rates, work):  # type: ignore[no-untyped-def]
     """Multiply every weight by exp(-h y) / Z; masses and their buckets anew. The floor keeps numbers normal."""
     n, kp, n_threads, n_blocks = plan[0], plan[2], plan[4], plan[7]

@@ -26,6 +26,12 @@ class RoundSettings:
         Share of the weight whose lightest rows sit out the growing of a tree; histograms only.
     smoothing : float
         s of real votes: (W+ + s / (K n)) / (W- + s / (K n)).
+    n_rows : float
+        That n.
+    clamp : float
+        A coefficient is never larger than for an edge of 1 less this.
+    least_share : float
+        Share of the weight that both sides of a cut must have; exact engine only.
     least_edge : float
         Weights change only where the edge is larger.
     """
@@ -36,4 +42,7 @@ class RoundSettings:
     shrinkage: float = 1.0
     trim: float = 0.01
     smoothing: float = 0.5
+    n_rows: float = 1.0
+    clamp: float = 2e-6
+    least_share: float = 0.0
     least_edge: float = 1e-12
