@@ -524,6 +524,7 @@ def test_rows_are_held_out_where_none_are_given():
         AdaBoost(early_stopping="smoothed").fit([[0], [1]], [0, 1])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["temperature", "sigmoid", "isotonic"])
 def test_calibration_helps_and_decides(name):
     (X, y), (X_val, y_val) = noisy(), noisy(2000, seed=1)

@@ -127,7 +127,7 @@ def test_many_classes_are_counted_and_names_made_printable():
 
 
 def test_a_long_chain_needs_no_recursion():
-    n = 3000
+    n = 1200
     k = np.arange(n)
     chain = HammingTreeArrays(
         np.zeros(n, np.int32), k + 0.5, np.zeros(n, np.int8), -1 - k, np.append(k[1:], -1 - n), k * 0.0,
