@@ -140,9 +140,10 @@ def _second_side(two: Automaton | Transducer, present: NDArray[np.bool_], rank: 
     n_labels = int(label.max(initial=-1)) + 1
     places = np.zeros(0, dtype=np.int32)
     if two.n_states * n_labels <= 4 * len(order) + 1_000_000:
-        # Row r, column a: first transition of r with label a or higher; a + 1 is where they end.
-        key = source[order] * (n_labels + 1) + label
-        wanted = np.arange(two.n_states)[:, None] * (n_labels + 1) + np.arange(n_labels + 1)
+        # Row r, column a: first transition of r with label a or higher; a + 1 is where they end. The last two columns
+        # are for all labels that are not there.
+        key = source[order] * (n_labels + 2) + label
+        wanted = np.arange(two.n_states)[:, None] * (n_labels + 2) + np.arange(n_labels + 2)
         places = np.searchsorted(key, wanted.ravel()).astype(np.int32)
     silent = np.bincount(source[order[label == EPSILON]], minlength=two.n_states).astype(np.int64)
     return Second(

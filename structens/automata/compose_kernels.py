@@ -32,7 +32,7 @@ class Second(NamedTuple):
     label: NDArray[np.int32]
     order: NDArray[np.int32]  # number of the transition
     silent: NDArray[np.int64]  # how many of a state read nothing
-    places: NDArray[np.int32]  # see `_range`
+    places: NDArray[np.int32]  # see `compose._second_side`
     n_labels: int
 
 
@@ -93,16 +93,14 @@ def _expand(one, two, work, progress, q, code):  # type: ignore[no-untyped-def]
     offsets, target_1, label_1, present = one.offsets, one.target, one.label, one.present
     target_2, order_2, label_2, places = two.target, two.order, two.label, two.places
     keys, number, pair, heap, step, head = work.key, work.number, work.pair, work.heap, work.step, work.head
-    r, flag, width, n_columns = code >> 1, code & 1, 2 * len(two.silent), two.n_labels + 1
-    begin_2, end_2 = two.offsets[r], two.offsets[r + 1]
-    n_pairs, at, size = progress[1], progress[3], progress[4]
-    status, kind = 0, one.kind[q]
+    r, flag, width, kind, status = code >> 1, code & 1, 2 * len(two.silent), one.kind[q], 0
+    begin_2, end_2, n_pairs, at = two.offsets[r], two.offsets[r + 1], progress[1], progress[3]
     # The last turn is that of the second alone.
     for e in range(offsets[q], offsets[q + 1] + 1):
         last = e == offsets[q + 1]
+        if status or (last and kind == 2):
+            break
         if last:
-            if kind == 2:
-                break
             low, high, q_next, wait = begin_2, begin_2 + two.silent[r], q, np.int64(kind)
         elif not present[e]:
             continue
@@ -111,40 +109,36 @@ def _expand(one, two, work, progress, q, code):  # type: ignore[no-untyped-def]
             if label == EPSILON:
                 low, high = begin_2, begin_2 + 1 - flag
             elif len(places):
-                column = r * n_columns + min(label, n_columns - 1)
-                low = np.int64(places[column])
-                high = np.int64(places[column + 1]) if label < n_columns - 1 else low
+                column = r * (two.n_labels + 2) + min(label, two.n_labels)
+                low, high = np.int64(places[column]), np.int64(places[column + 1])
             else:
                 low, high = _range(label_2, begin_2, end_2, label)
         alone = not last and label_1[e] == EPSILON
         for i in range(low, high):
-            r_next = r if alone else np.int64(target_2[i])
-            key = q_next * width + 2 * r_next + wait
-            slot = _find(keys, key)
-            if at == len(step):
-                status = FULL_STEPS
+            if at == len(step) or n_pairs == len(pair):
+                status = FULL_STEPS if at == len(step) else FULL_PAIRS
                 break
+            code = 2 * (r if alone else np.int64(target_2[i])) + wait
+            slot = _find(keys, q_next * width + code)
             if keys[slot] < 0:
-                if n_pairs == len(pair):
-                    status = FULL_PAIRS
-                    break
-                keys[slot], number[slot] = key, n_pairs
-                pair[n_pairs, 0], pair[n_pairs, 1] = q_next, 2 * r_next + wait
-                if last:
-                    size = _push(heap, size, ((2 * r_next + wait) << 32) | n_pairs)
-                else:
-                    pair[n_pairs, 2], head[q_next] = head[q_next], n_pairs
+                keys[slot], number[slot] = q_next * width + code, n_pairs
+                _wait(pair, head, heap, progress, n_pairs, q_next, code, last)
                 n_pairs += 1
-            step[at, 0] = number[slot]
-            step[at, 1] = -1 if last else e
-            step[at, 2] = -1 if alone else order_2[i]
+            step[at, 0], step[at, 1], step[at, 2] = number[slot], -1 if last else e, -1 if alone else order_2[i]
             at += 1
-        if status:
-            break
-    progress[1], progress[4] = n_pairs, size  # pairs found stay found
-    if status == 0:
-        progress[3] = at
+    progress[1] = n_pairs  # pairs found stay found
+    progress[3] = progress[3] if status else at
     return status
+
+
+@njit(cache=True)
+def _wait(pair, head, heap, progress, new, q, code, now):  # type: ignore[no-untyped-def]
+    """Put a new pair among those of its state that wait: in the heap if the state is being worked off."""
+    pair[new, 0], pair[new, 1], pair[new, 2] = q, code, head[q]
+    if now:
+        progress[4] = _push(heap, progress[4], (code << 32) | new)
+    else:
+        head[q] = new
 
 
 @njit(cache=True)
