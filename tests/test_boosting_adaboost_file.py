@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import structens
-from structens.boosting import AdaBoost
+from structens.boosting import AdaBoost, AdaBoostMH, HammingTree, Stump
 from structens.core import ModelError, NotFittedError
 from structens.io.classifier_file import load_classifier
 from structens.io.model_file import read_model, write_model
@@ -161,3 +161,81 @@ def test_an_ensemble_is_still_an_ensemble(path):
     data = ExpertPredictions.of({"a": ["cat"], "b": ["cut"]}, gold=["cat"])
     structens.save(BestExpert().fit(data), path)
     assert structens.load(path).best_ == "a"
+
+
+# ---- AdaBoostMH
+
+
+def hamming(**options):
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(90, 4))
+    features[rng.random(features.shape) < 0.1] = np.nan
+    known = np.nan_to_num(features)
+    labels = np.array(["a", "b", "c"])[(known[:, 0] > 0).astype(int) + (known[:, 1] > 0.3)]
+    return AdaBoostMH(n_rounds=8, **options).fit(features, labels), features
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"base": HammingTree(4)},
+        {"base": Stump(constant="paper"), "engine": "exact", "class_weight": {"a": 2.0, "b": 1.0}},
+        {"votes": "real", "learning_rate": 0.3, "calibrate": "isotonic", "n_folds": 2, "random_state": 0},
+        {"nominal_features": np.array([3]), "early_stopping": "smoothed", "min_rounds": 1},
+    ],
+)
+def test_hamming_trees_come_back_the_same(path, options):
+    model, features = hamming(**options)
+    structens.save(model, path)
+    again = structens.load(path)
+    np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
+    np.testing.assert_array_equal(again.apply(features), model.apply(features))
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    assert repr(again) == repr(model)
+    assert repr(again.base) == repr(model.base)
+    assert again.stopped_ == model.stopped_
+    first = path.read_bytes()
+    structens.save(again, path)
+    assert path.read_bytes() == first
+    pickled = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(pickled.decision_function(features), model.decision_function(features))
+
+
+def test_many_labels_and_no_trees_come_back(path):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(40, 2))
+    model = AdaBoostMH(HammingTree(2), n_rounds=3).fit(features, (features[:, [0, 1, 0]] > [0, 0, 1]).astype(int))
+    structens.save(model, path)
+    np.testing.assert_array_equal(structens.load(path).predict(features), model.predict(features))
+    structens.save(AdaBoostMH().fit([[1.0]], ["only"]), path)
+    assert structens.load(path).predict([[9.0]]).tolist() == ["only"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda h, a: a["fitted.forest_.left"].__setitem__(0, 0),
+        lambda h, a: a["fitted.forest_.right"].__setitem__(1, 99),
+        lambda h, a: a["fitted.forest_.right"].__setitem__(1, -99),
+        lambda h, a: a["fitted.forest_.feature"].__setitem__(0, 4),
+        lambda h, a: a["fitted.forest_.feature"].__setitem__(0, -1),
+        lambda h, a: a["fitted.forest_.vote"].__setitem__((0, 0), np.inf),
+        lambda h, a: a["fitted.forest_.n_cuts"].__setitem__(0, -1),
+        lambda h, a: a["fitted.forest_.n_cuts"].__setitem__(0, 10**6),
+        lambda h, a: a["fitted.forest_.coefficient"].__setitem__(0, np.nan),
+        lambda h, a: a.__setitem__("fitted.forest_.test", a["fitted.forest_.test"].astype(np.int64)),
+        lambda h, a: a.__setitem__("fitted.forest_.edge", a["fitted.forest_.edge"][:-1]),
+        lambda h, a: h["fitted"]["forest_"].__setitem__("n_classes", 2),
+        lambda h, a: h["fitted"].__setitem__("n_rounds_", 9),
+        lambda h, a: h["parameters"]["base"].__setitem__("base", "AdaBoost"),
+        lambda h, a: h["parameters"]["base"].__setitem__("base", "classifier"),
+    ],
+)
+def test_trees_that_lead_out_of_their_arrays_are_refused(path, edit):
+    model, _ = hamming(base=HammingTree(4))
+    structens.save(model, path)
+    header, arrays = read_model(path)
+    edit(header, arrays)
+    write_model(path, {k: v for k, v in header.items() if k in ("kind", "parameters", "fitted", "data")}, arrays)
+    with pytest.raises(ModelError, match="does not fit this version"):
+        structens.load(path)

@@ -1,11 +1,12 @@
 """Selection of parameters and rounds: its arithmetic on a made-up booster, then on real ones."""
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from structens.boosting import AdaBoost, select, smoothed_minimum
+from structens.boosting import AdaBoost, AdaBoostMH, HammingTree, select, smoothed_minimum
 from structens.core import DataError, Estimator, ParameterError
 
 
@@ -122,3 +123,26 @@ def test_boosters_of_scikit_learn_take_part():
     found = select(model, X, X[:, 0] > 0, n_folds=2, min_rounds=0, rounds="n_estimators")
     assert found.params["n_estimators"] <= 12
     assert found.estimator.n_estimators == found.params["n_estimators"]
+
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "classification"
+
+
+@pytest.mark.parametrize(("name", "paper", "bar"), [("wine", 0.02, 0.03), ("blood", 0.22, 0.04)])
+def test_nodes_and_rounds_are_chosen_as_in_the_paper(name, paper, bar):
+    if not (DATA / f"{name}.npz").exists():
+        pytest.skip(f"the data set {name} is not beside the repository")
+    data = np.load(DATA / f"{name}.npz", allow_pickle=False)
+    grid = {"base__n_inner_nodes": [1, 2]}
+    found = select(AdaBoostMH(HammingTree(), n_rounds=60), data["X"], data["y"], grid, n_folds=5, min_rounds=10)
+    assert abs(found.error[found.best] - paper) <= bar  # the error it was chosen by
+    assert found.estimator.n_rounds_ == found.params["n_rounds"]
+    assert found.estimator.base.n_inner_nodes == found.params["base__n_inner_nodes"]
+
+
+def test_the_base_learner_given_is_not_changed():
+    base = HammingTree(3)
+    X, y = np.arange(12.0)[:, None], np.repeat(["a", "b", "c"], 4)
+    found = select(AdaBoostMH(base, n_rounds=4), X, y, {"base__n_inner_nodes": [1]}, n_folds=2, min_rounds=0)
+    assert base.n_inner_nodes == 3
+    assert found.estimator.base.n_inner_nodes == 1

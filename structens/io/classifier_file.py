@@ -262,6 +262,8 @@ def _check(model: Any) -> None:
         if not ((model.feature_ >= -1) & (model.feature_ < d)).all() or not np.isfinite(model.alpha_).all():
             raise ValueError("a cut is of no feature, or its coefficient is not finite")
     if hasattr(model, "forest_"):
+        if model.forest_.n_trees != n:
+            raise ValueError("there must be one tree a round")
         _check_forest(model.forest_, d, len(model.classes_))
 
 
