@@ -3,10 +3,10 @@
     python benchmarks/esp_boost.py [--quick]
 
 Every figure is of a process of its own: CPU-seconds of `ESPBoost.fit` from records with gold to the fitted ensemble
-(compilation excluded by a small run before), and the largest resident memory of the process, data included. In each slot
-at most two fifths of the experts err, drawn at random, so that no round is too weak and all 100 are played. "votes" are
-margins of -1 and 1, where equal slots are merged; "confidences" are real margins, all different, which nothing can merge;
-Newton's method finds their steps. Tie is "position".
+(compilation excluded by a small run before), and the largest resident memory of the process, data included. In each
+slot at most two fifths of the experts err, drawn at random, so that no round is too weak and all 100 are played.
+"votes" are margins of -1 and 1, where equal slots are merged; "confidences" are real margins, all different, which
+nothing can merge; Newton's method finds their steps. Tie is "position".
 """
 
 import argparse
@@ -76,8 +76,8 @@ def main():
     print("| margins | records | slots | experts | rounds | CPU s | CPU us a record, slot and expert | peak GiB |")
     print("|---|---|---|---|---|---|---|---|")
     for base in ("votes", "confidences"):
-        for n, length, p in SIZES:
-            n = n // 10 if options.quick else n
+        for size, length, p in SIZES:
+            n = size // 10 if options.quick else size
             command = [sys.executable, __file__, "--one", f"{n},{length},{p},{base}"]
             done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             each = 1e6 * done["seconds"] / (n * length * p)
