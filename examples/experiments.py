@@ -24,10 +24,10 @@ TABLES = {"ads": ads, "ocr": ocr, "pos": pos, "pron": pron, "speech": speech, "a
 
 def replaced(page, name, made):
     """The page with the table of that name exchanged."""
-    mark = re.compile(rf"(<!-- table {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+    mark = re.compile(rf"(<!-- table {name} -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
     if not mark.search(page):
         raise SystemExit(f"the page has no place for the table {name!r}")
-    return mark.sub(lambda m: m[1] + made + m[2], page)
+    return mark.sub(lambda m: f"{m[1]}{made}\n{m[2]}", page)
 
 
 def main():

@@ -73,7 +73,7 @@ def test_ties_that_spread_find_what_the_index_does_not():
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["index", "spread"]), st.integers(2, 5))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_counts_are_those_of_the_definition(seed, tie, p):
     X = strings(seed, p=p)
     slots = align(X, mode="always")
