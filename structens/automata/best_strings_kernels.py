@@ -104,18 +104,7 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
     node, group = queue.node, queue.group
     q_label, begin, end = node[best, 2], node[best, 3], node[best, 4]
     follower = admissible.follower[q_label]
-    # Upper limit of each label's subset, then its place; a target met twice shares its entry.
-    n_labels = group.shape[1]
-    low, high, total, stopping = n_labels, -1, 0, 0.0
-    for i in range(begin, end):
-        q = queue.state[i]
-        stopping += queue.mass[i] * arcs.final[q]
-        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
-            a = arcs.label[e]
-            if arcs.weight[e] > 0.0 and follower[a] >= 0:
-                group[0, a] += 1
-                total += 1
-                low, high = min(low, a), max(high, a)
+    low, high, total, stopping = _count(arcs, follower, queue.state, queue.mass, group, begin, end)
     if queue.used[2] + total > len(queue.state) or queue.used[0] + min(total, high - low + 1) + 1 > len(queue.bound):
         for a in range(low, high + 1):
             group[0, a] = 0
@@ -126,19 +115,7 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
         place += group[0, a]
         group[0, a] = group[1, a]  # end of what is filled
     queue.used[2] = place
-    for i in range(begin, end):
-        q = queue.state[i]
-        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
-            a = arcs.label[e]
-            if arcs.weight[e] > 0.0 and follower[a] >= 0:
-                k = group[1, a]
-                while k < group[0, a] and queue.state[k] != arcs.target[e]:
-                    k += 1
-                if k == group[0, a]:
-                    group[0, a] += 1
-                    queue.state[k] = arcs.target[e]
-                    queue.mass[k] = 0.0
-                queue.mass[k] += queue.mass[i] * arcs.weight[e]
+    _fill(arcs, follower, queue.state, queue.mass, group, begin, end)
     for a in range(low, high + 1):
         _sort(queue.state, queue.mass, group[1, a], group[0, a])
     # Of equal bounds the last one in comes out first: the search goes deep, by the label that occurs first.
@@ -152,6 +129,40 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
     if stopping > 0.0 and admissible.is_final[q_label]:
         _put(queue, stopping, best, -1, q_label, 0, 0, 1)
     return True
+
+
+@njit(cache=True)
+def _count(arcs, follower, state, mass, group, begin, end):  # type: ignore[no-untyped-def]
+    """Upper limit of each label's subset; least and greatest label, sum of the limits, mass of what ends here."""
+    low, high, total, stopping = group.shape[1], -1, 0, 0.0
+    for i in range(begin, end):
+        q = state[i]
+        stopping += mass[i] * arcs.final[q]
+        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
+            a = arcs.label[e]
+            if arcs.weight[e] > 0.0 and follower[a] >= 0:
+                group[0, a] += 1
+                total += 1
+                low, high = min(low, a), max(high, a)
+    return low, high, total, stopping
+
+
+@njit(cache=True)
+def _fill(arcs, follower, state, mass, group, begin, end):  # type: ignore[no-untyped-def]
+    """Put the targets into the subsets of their labels; a target met twice shares its entry."""
+    for i in range(begin, end):
+        q = state[i]
+        for e in range(arcs.offsets[q], arcs.offsets[q + 1]):
+            a = arcs.label[e]
+            if arcs.weight[e] > 0.0 and follower[a] >= 0:
+                k = group[1, a]
+                while k < group[0, a] and state[k] != arcs.target[e]:
+                    k += 1
+                if k == group[0, a]:
+                    group[0, a] += 1
+                    state[k] = arcs.target[e]
+                    mass[k] = 0.0
+                mass[k] += mass[i] * arcs.weight[e]
 
 
 @njit(cache=True)

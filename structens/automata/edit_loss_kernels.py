@@ -70,7 +70,10 @@ def _clip(column, bound):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _read(closed, label, y, price, out):  # type: ignore[no-untyped-def]
-    """Column after one more label, from a column closed under deletions."""
+    """Column after one more label, or after nothing, from a column closed under deletions."""
+    if label == EPSILON:
+        out[:] = closed
+        return
     ins, dele, sub = price
     out[0] = closed[0] + ins
     for j in range(len(y)):
@@ -101,6 +104,23 @@ def _find(q, column, columns, base, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _nothing_found(room, n_base):  # type: ignore[no-untyped-def]
+    """A hash table, at most half full, and the lists: first state of each base state, next one of the same."""
+    size = 2
+    while size < 2 * room:
+        size *= 2
+    return np.full(size, -1, np.int64), np.full(n_base, -1, np.int64), np.empty(room, np.int64)
+
+
+@njit(cache=True)
+def _close(columns, s, deletion, closed):  # type: ignore[no-untyped-def]
+    """Entries that were dropped come back at the price of the deletions that lead to them."""
+    closed[0] = columns[s, 0]
+    for j in range(len(closed) - 1):
+        closed[j + 1] = min(columns[s, j + 1], closed[j] + deletion)
+
+
+@njit(cache=True)
 def expand_kernel(graph, start, y, price, bounds, arrays):  # type: ignore[no-untyped-def]
     """Build all states and transitions; (-1, -1) if the arrays are too small.
 
@@ -108,14 +128,8 @@ def expand_kernel(graph, start, y, price, bounds, arrays):  # type: ignore[no-un
     """
     offsets, target, label, is_final, leader = graph
     columns, base, ending, order, target_state, paid = arrays
-    m = len(y)
-    size = 2
-    while size < 2 * len(columns):
-        size *= 2
-    table = np.full(size, -1, np.int64)
-    head = np.full(len(is_final), -1, np.int64)
-    following = np.empty(len(columns), np.int64)
-    column, closed = np.arange(m + 1) * price[1], np.empty(m + 1)
+    table, head, following = _nothing_found(len(columns), len(is_final))
+    column, closed = np.arange(len(y) + 1) * price[1], np.empty(len(y) + 1)
     if len(bounds):
         _clip(column, bounds[start])
     columns[0], base[0], head[start], following[0] = column, start, 0, -1
@@ -125,36 +139,28 @@ def expand_kernel(graph, start, y, price, bounds, arrays):  # type: ignore[no-un
         while s >= 0:
             order[n_done] = s
             n_done += 1
-            closed[0] = columns[s, 0]
-            for j in range(m):  # dropped entries come back at the price of the deletions that lead to them
-                closed[j + 1] = min(columns[s, j + 1], closed[j] + price[1])
-            if is_final[q]:
-                ending[s] = closed[m]
+            _close(columns, s, price[1], closed)
+            ending[s] = closed[-1] if is_final[q] else 0.0
             first = n_steps
             for e in range(offsets[q], offsets[q + 1]):
                 if leader[e] != e:
                     twin = first + leader[e] - offsets[q]
                     target_state[n_steps], paid[n_steps] = target_state[twin], paid[twin]
-                    n_steps += 1
-                    continue
-                if label[e] == EPSILON:
-                    column[:] = closed
                 else:
+                    r = target[e]
                     _read(closed, label[e], y, price, column)
-                r = target[e]
-                if len(bounds):
-                    _clip(column, bounds[r])
-                low = column.min()
-                column -= low
-                place = _find(r, column, columns, base, table)
-                if table[place] < 0:
-                    if n_states == len(columns):
-                        return -1, -1
-                    columns[n_states], base[n_states] = column, r
-                    following[n_states], head[r] = head[r], n_states
-                    table[place] = n_states
-                    n_states += 1
-                target_state[n_steps], paid[n_steps] = table[place], low
+                    if len(bounds):
+                        _clip(column, bounds[r])
+                    low = column.min()
+                    column -= low
+                    place = _find(r, column, columns, base, table)
+                    if table[place] < 0:
+                        if n_states == len(columns):
+                            return -1, -1
+                        columns[n_states], base[n_states], following[n_states] = column, r, head[r]
+                        head[r] = table[place] = n_states
+                        n_states += 1
+                    target_state[n_steps], paid[n_steps] = table[place], low
                 n_steps += 1
             s = following[s]
     return n_states, n_steps

@@ -129,18 +129,7 @@ def read_const_fst(source: Source, *, key: str = "") -> LabelledAutomaton:
     ([1, -1], ('K', 'T'))
     """
     reader = _Reader(b"".join(read_blocks(source)), display_name(source))
-    if reader.numbers("i") != (_MAGIC,):
-        raise reader.error("this is no binary file of OpenFst", "for its text format use read_openfst")
-    kind, arc_type = reader.text(), reader.text()
-    if kind != "const" or arc_type not in ARC_TYPES:
-        allowed = ", ".join(ARC_TYPES)
-        raise reader.error(
-            f"this is of type {kind} with arcs {arc_type}; type const with arcs {allowed} is read",
-            "convert it with fstconvert --fst_type=const",
-        )
-    version, flags, _, start, n_states, n_transitions = reader.numbers("iiQqqq")
-    if flags & _IS_ALIGNED or version == _ALIGNED_VERSION:
-        raise reader.error("this file is aligned, which is not read", "write it without --fst_align")
+    arc_type, flags, start, n_states, n_transitions = _header(reader)
     tables = [reader.symbols() if flags & flag else None for flag in (_HAS_INPUT, _HAS_OUTPUT)]
     state_type, transition_type = _types(arc_type)
     states, transitions = reader.array(state_type, n_states), reader.array(transition_type, n_transitions)
@@ -175,6 +164,23 @@ def read_const_fst(source: Source, *, key: str = "") -> LabelledAutomaton:
         key,
         tuple(made.state.tolist()),
     )
+
+
+def _header(reader: _Reader) -> tuple[str, int, int, int, int]:
+    """Type of the arcs, flags, start, and how many states and transitions follow."""
+    if reader.numbers("i") != (_MAGIC,):
+        raise reader.error("this is no binary file of OpenFst", "for its text format use read_openfst")
+    kind, arc_type = reader.text(), reader.text()
+    if kind != "const" or arc_type not in ARC_TYPES:
+        allowed = ", ".join(ARC_TYPES)
+        raise reader.error(
+            f"this is of type {kind} with arcs {arc_type}; type const with arcs {allowed} is read",
+            "convert it with fstconvert --fst_type=const",
+        )
+    version, flags, _, start, n_states, n_transitions = reader.numbers("iiQqqq")
+    if flags & _IS_ALIGNED or version == _ALIGNED_VERSION:
+        raise reader.error("this file is aligned, which is not read", "write it without --fst_align")
+    return arc_type, flags, start, n_states, n_transitions
 
 
 class _Reader:
