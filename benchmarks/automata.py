@@ -2,27 +2,32 @@
 
     python benchmarks/automata.py [machine ...] [--repeat 7]
 
-Every figure is the median CPU time of one thread. Pushing, distance and sampling use costs in the log semiring in
-float64 (`log64`); best paths and composition the tropical one, which OpenFst keeps in float32 (`standard`). OpenFst's
-`push` gets delta=1e-12, without which its weights are off by up to 2e-3; it changes its machine in place, so its time
-includes the copy, as ours includes the new array. Both sample from weights pushed before: OpenFst from a pushed
-machine, ours from a `PathSampler`; "sample, unpushed" is our `sample`, which pushes and makes tables first. "compose
-edit" is the lattice with the edit transducer and a string: OpenFst gets that transducer composed with the string.
-"again" writes over the arrays of an earlier result, "general" is our composition of any two. The answers are compared
-before they are timed. The C++ program is compiled if g++ and OpenFst's headers are there (Debian: libfst-dev).
+Every figure is the median CPU time of one thread; the sides take turns, in every round each verb once on each of them,
+after a call that is not timed. The machines are those of `lattices.py`. Pushing, distance and sampling use costs in the
+log semiring in float64 (`log64`); best paths and composition the tropical one, which OpenFst keeps in float32
+(`standard`). OpenFst's `push` gets delta=1e-12, without which its weights are off by up to 2e-3; it changes its machine
+in place, so its time includes the copy, as ours includes the new array. Both sample from weights pushed before: OpenFst
+from a pushed machine, ours from a `PathSampler`; "sample, unpushed" is our `sample`, which pushes and makes tables
+first. "compose edit" is the lattice with the edit transducer and a string: OpenFst gets that transducer composed with
+the string. "labels" also writes out the labels, "new memory" gives all free memory back to the system before each call
+(on both sides), "general" is our composition of any two. The answers are compared before they are timed. The C++
+program is compiled if g++ and OpenFst's headers are there (Debian: libfst-dev).
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import math
 import os
 import statistics
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,67 +41,34 @@ from structens.automata import (
     compose_edit,
     edit_transducer,
     longest_path,
+    memory,
     n_best,
     push,
     pushed_mean,
     sample,
     shortest_distance,
     shortest_path,
-    top_sort,
+    total_weight,
 )
-from structens.core import Automaton
 from structens.online import play_automaton
 
 try:
+    from lattices import MACHINES, N_LABELS, Machine, differing, string_of
     from openfst_program import compiled, timed
 except ImportError:  # as a module of a package
+    from benchmarks.lattices import MACHINES, N_LABELS, Machine, differing, string_of
     from benchmarks.openfst_program import compiled, timed
 
-N_BEST, N_SAMPLES, N_LABELS = 100, 1000, 50
-EDITS = ("compose edit", "compose edit, again")
+N_BEST, N_SAMPLES = 100, 1000
+EDITS = ("compose edit", "compose edit, labels")
 GOALS: dict[str, dict[str, int]] = {
     "d1e5": {"push": 14, "shortest_path": 6, "n_best": 18, "sample": 27} | dict.fromkeys(EDITS, 40),
     "d1e6": {"push": 38, "shortest_path": 11, "n_best": 28, "sample": 14} | dict.fromkeys(EDITS, 70),
 }
 """Least ratios asked for."""
-LENGTH = {"s10x5": 10, "s1000x50": 50, "s100000x10": 10, "d1e3": 20, "d1e5": 10, "d1e6": 5}
-"""Labels of the string of the edit composition."""
-
-Machine = tuple[Automaton, NDArray[np.float64]]
-
-
-def figure_1(n_slots: int, p: int) -> Machine:
-    """p parallel transitions in each of n_slots slots."""
-    rng = np.random.default_rng(20140622)
-    source = np.repeat(np.arange(n_slots), p)
-    made = top_sort(source, source + 1, rng.integers(0, N_LABELS, len(source)), final=[n_slots])
-    return made.automaton, rng.exponential(1.0, len(source))
-
-
-def layers(width: int, depth: int, degree: int) -> Machine:
-    """A start, then layers of states; each state has `degree` ways on, one in ten of them over one layer."""
-    rng = np.random.default_rng(20140623)
-    n_states = 1 + width * depth
-    source = np.repeat(np.arange(1, 1 + width * (depth - 1)), degree)
-    layer = (source - 1) // width
-    step = 1 + ((rng.random(len(source)) < 0.1) & (layer + 2 < depth))
-    target = 1 + (layer + step) * width + rng.integers(0, width, len(source))
-    target[::degree] = source[::degree] + width  # so that every state is reached
-    source = np.concatenate([np.zeros(width, dtype=np.int64), source])
-    target = np.concatenate([np.arange(1, 1 + width), target])
-    made = top_sort(source, target, rng.integers(0, N_LABELS, len(source)), final=range(n_states - width, n_states))
-    return made.automaton, rng.exponential(1.0, len(source))
-
-
-MACHINES: dict[str, Callable[[], Machine]] = {
-    "s10x5": lambda: figure_1(10, 5),
-    "s1000x50": lambda: figure_1(1000, 50),
-    "s100000x10": lambda: figure_1(100_000, 10),
-    "d1e3": lambda: layers(5, 40, 5),
-    "d1e5": lambda: layers(100, 101, 10),
-    "d1e6": lambda: layers(500, 201, 10),
-}
 USUAL = ["s10x5", "s1000x50", "d1e3", "d1e5", "d1e6"]
+FEW = 3
+"""Rounds in which a verb takes part that takes a second."""
 
 
 def const_fst(machine: Machine, arc_type: str) -> bytes:
@@ -137,16 +109,26 @@ def edit_fst(transducer: Transducer) -> bytes:
     return const_fst_of(columns, t.start, "standard", 0x1)
 
 
-def cpu_ms(run: Callable[[], Any], repeat: int) -> float:
-    """Median CPU milliseconds of one call; short calls are timed many at a time."""
+class Verb(NamedTuple):
+    """What is timed, what is done before without being timed, and whether it takes part in a few rounds only."""
+
+    run: Callable[[], Any]
+    before: Callable[[], Any] | None = None
+    few: bool = False
+
+
+def cpu_ms(verb: Verb, repeat: int = 1) -> float:
+    """Median CPU milliseconds of one call, the first left out; short calls are timed many at a time."""
     begin = time.process_time()
-    run()
-    inner = max(1, min(1000, int(0.01 / max(time.process_time() - begin, 1e-6))))
+    verb.run()
+    inner = max(1, min(1000, int(0.01 / max(time.process_time() - begin, 1e-6)))) if verb.before is None else 1
     times = []
     for _ in range(repeat):
+        if verb.before is not None:
+            verb.before()
         begin = time.process_time()
         for _ in range(inner):
-            run()
+            verb.run()
         times.append((time.process_time() - begin) / inner)
     return 1e3 * statistics.median(times)
 
@@ -174,8 +156,14 @@ def check_answers(machine: Machine, wrap: Any, log: Any, tropical: Any, edit: An
     whole = float(wrap.shortestdistance(log, delta=1e-12, reverse=True)[log.start()])
     ours, other = compose_edit(automaton, weight, y), wrap.compose(tropical, edit, connect=False)
     n_arcs = sum(other.num_arcs(q) for q in other.states())
-    n_reached = ours.automaton.n_transitions
-    for name, a, b in (("best paths", best, theirs), ("totals", total, whole), ("compositions", n_reached, n_arcs)):
+    closest = float(wrap.shortestdistance(other, reverse=True)[other.start()])
+    pairs = (
+        ("best paths", best, theirs),
+        ("totals", total, whole),
+        ("sizes of compositions", ours.automaton.n_transitions, n_arcs),
+        ("edit distances", total_weight(*ours.weighted, Semiring.TROPICAL), closest),
+    )
+    for name, a, b in pairs:
         if not math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-3):
             raise SystemExit(f"the {name} differ: {a} and {b}")
 
@@ -183,47 +171,98 @@ def check_answers(machine: Machine, wrap: Any, log: Any, tropical: Any, edit: An
 Times = dict[str, float]
 
 
-def theirs_in_python(machine: Machine, wrap: Any, repeat: int, files: dict[str, bytes], y: NDArray[Any]) -> Times:
+def in_python(machine: Machine, wrap: Any, files: dict[str, bytes], y: NDArray[Any]) -> dict[str, Verb]:
     machines = (wrap.Fst.read_from_string(files[name]) for name in ("log", "tropical", "edit"))
     log, tropical, edit = (wrap.convert(one, "vector") for one in machines)
     edit.arcsort("ilabel")
     check_answers(machine, wrap, log, tropical, edit, y)
     pushed = pushed_copy(log)
-    n_samples, few = samples_of(machine), min(repeat, 3)
-    verbs: dict[str, tuple[Callable[[], Any], int]] = {
-        "push": (lambda: pushed_copy(log), repeat),
-        "shortest_distance": (lambda: wrap.shortestdistance(log, delta=1e-12, reverse=True), repeat),
-        "shortest_path": (lambda: wrap.shortestpath(tropical), repeat),
-        "sample": (
-            lambda: wrap.randgen(pushed, npath=n_samples, select="log_prob", seed=1, max_length=2**31 - 1),
-            few,
-        ),
-        "compose edit": (lambda: wrap.compose(tropical, edit, connect=False), few),
+    n_samples, large = samples_of(machine), is_large(machine)
+
+    def sampled() -> Any:
+        return wrap.randgen(pushed, npath=n_samples, select="log_prob", seed=1, max_length=2**31 - 1)
+
+    def composed() -> Any:
+        return wrap.compose(tropical, edit, connect=False)
+
+    verbs = {
+        "push": Verb(lambda: pushed_copy(log)),
+        "shortest_distance": Verb(lambda: wrap.shortestdistance(log, delta=1e-12, reverse=True)),
+        "shortest_path": Verb(lambda: wrap.shortestpath(tropical)),
+        "sample": Verb(sampled, few=large),
+        "compose edit": Verb(composed),
     }
     if n_samples == N_SAMPLES:  # OpenFst needs half a minute on the long one
-        verbs["n_best"] = (lambda: wrap.shortestpath(tropical, nshortest=N_BEST), repeat)
-    return {verb: cpu_ms(run, times) for verb, (run, times) in verbs.items()}
+        verbs["n_best"] = Verb(lambda: wrap.shortestpath(tropical, nshortest=N_BEST))
+    if large and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        verbs["compose edit, new memory"] = Verb(composed, lambda: ctypes.CDLL(None).malloc_trim(0), few=True)
+    return verbs
 
 
-def ours(machine: Machine, repeat: int, y: NDArray[Any]) -> Times:
+def ours(machine: Machine, y: NDArray[Any]) -> dict[str, Verb]:
     automaton, weight = machine
     n_samples = samples_of(machine)
     sampler = PathSampler(automaton, weight)
-    earlier = compose_edit(automaton, weight, y)
     transducer = edit_transducer(N_LABELS, y)
-    verbs: dict[str, Callable[[], Any]] = {
-        "push": lambda: push(automaton, weight),
-        "shortest_distance": lambda: shortest_distance(automaton, weight, reverse=True),
-        "shortest_path": lambda: shortest_path(automaton, weight),
-        "n_best": lambda: n_best(automaton, weight, N_BEST),
-        "n_best, distinct": lambda: n_best(automaton, weight, N_BEST, distinct=True),
-        "sample": lambda: sampler.draw(n_samples, 1),
-        "sample, unpushed": lambda: sample(automaton, weight, n_samples, 1),
-        "compose edit": lambda: compose_edit(automaton, weight, y),
-        "compose edit, again": lambda: compose_edit(automaton, weight, y, reuse=earlier),
-        "compose edit, general": lambda: compose(WeightedAutomaton(automaton, weight), transducer, Semiring.TROPICAL),
+
+    def composed() -> Any:
+        return compose_edit(automaton, weight, y)
+
+    def with_labels() -> Any:
+        made = composed()
+        return made, made.automaton.label, made.automaton.output
+
+    verbs = {
+        "push": Verb(lambda: push(automaton, weight)),
+        "shortest_distance": Verb(lambda: shortest_distance(automaton, weight, reverse=True)),
+        "shortest_path": Verb(lambda: shortest_path(automaton, weight)),
+        "n_best": Verb(lambda: n_best(automaton, weight, N_BEST)),
+        "n_best, distinct": Verb(lambda: n_best(automaton, weight, N_BEST, distinct=True)),
+        "sample": Verb(lambda: sampler.draw(n_samples, 1)),
+        "sample, unpushed": Verb(lambda: sample(automaton, weight, n_samples, 1)),
+        "compose edit": Verb(composed),
+        "compose edit, labels": Verb(with_labels),
     }
-    return {verb: cpu_ms(run, repeat) for verb, run in verbs.items()}
+    if is_large(machine):
+        verbs["compose edit, new memory"] = Verb(composed, memory.forget)
+        verbs["compose edit, labels, new memory"] = Verb(with_labels, memory.forget)
+    pair = WeightedAutomaton(automaton, weight), transducer
+    verbs["compose edit, general"] = Verb(lambda: compose(*pair, Semiring.TROPICAL))
+    return verbs
+
+
+def peer_of(verb: str) -> str:
+    return verb.partition(",")[0] + (", new memory" if verb.endswith("new memory") else "")
+
+
+def is_large(machine: Machine) -> bool:
+    return machine[0].n_transitions >= 50_000
+
+
+def measured(machine: Machine, y: NDArray[Any], repeat: int, wrap: Any, program: Any) -> tuple[Times, Times, Times]:
+    """Medians of the C++ program, of pywrapfst and of ours, which take turns."""
+    files = {
+        "log": const_fst(machine, "log64"),
+        "tropical": const_fst(machine, "standard"),
+        "edit": edit_fst(edit_transducer(N_LABELS, y)),
+    }
+    theirs, mine = in_python(machine, wrap, files, y) if wrap else {}, ours(machine, y)
+    times: tuple[dict[str, list[float]], ...] = ({}, {}, {})
+    n_samples, large = samples_of(machine), is_large(machine)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        for k in range(repeat):
+            if program:
+                size = 0 if large and k >= FEW else n_samples
+                for name, taken in timed(program, folder, size, n_samples == N_SAMPLES).items():
+                    times[0].setdefault(name, []).append(taken)
+            for name in mine:
+                for side, verbs in ((1, theirs), (2, mine)):
+                    if name in verbs and not (verbs[name].few and k >= FEW):
+                        times[side].setdefault(name, []).append(cpu_ms(verbs[name]))
+    cpp, python, own = ({name: statistics.median(taken) for name, taken in side.items()} for side in times)
+    return cpp, python, own
 
 
 def samples_of(machine: Machine) -> int:
@@ -242,7 +281,7 @@ def triad() -> float:
     return 24.0 * len(a) / min(times)
 
 
-def memory(machine: Machine, repeat: int) -> str:
+def bandwidth(machine: Machine, repeat: int) -> str:
     """Pushing and the expected loss against the speed of memory."""
     automaton, weight = machine
     probability, loss = np.exp(-push(automaton, weight).weight), np.ones(automaton.n_transitions)
@@ -254,7 +293,7 @@ def memory(machine: Machine, repeat: int) -> str:
         ("push", 20 + 48 * states, lambda: push(automaton, weight), 6),
     ):
         limit = 1e3 * size * automaton.n_transitions / speed
-        taken = cpu_ms(run, repeat)
+        taken = cpu_ms(Verb(run), repeat)
         lines.append(
             f"{name}: {size:.1f} bytes a transition, limit {limit:.2f} ms, taken {taken:.2f} ms, "
             f"{taken / limit:.1f} times the limit (asked: at most {most})\n"
@@ -266,29 +305,19 @@ def rounds() -> str:
     """Weighted Majority on the 10 x 5 automaton, all rounds in one call."""
     automaton, _ = MACHINES["s10x5"]()
     losses = (np.random.default_rng(1).random((20_000, automaton.n_transitions)) < 0.3) * 1.0
-    taken = cpu_ms(lambda: play_automaton(automaton, losses, 0.95), 5)
+    taken = cpu_ms(Verb(lambda: play_automaton(automaton, losses, 0.95)), 5)
     return f"an on-line round on 10 x 5: {1e3 * taken / len(losses):.2f} microseconds (asked: at most 3)\n"
 
 
 def table(name: str, repeat: int, wrap: Any, program: Any) -> tuple[list[str], list[str], Times]:
     """Rows of one machine, the goals that are missed, and our times."""
     machine = MACHINES[name]()
-    y = np.random.default_rng(7).integers(0, N_LABELS, LENGTH[name])
-    files = {
-        "log": const_fst(machine, "log64"),
-        "tropical": const_fst(machine, "standard"),
-        "edit": edit_fst(edit_transducer(N_LABELS, y)),
-    }
-    n_samples = samples_of(machine)
-    python = theirs_in_python(machine, wrap, repeat, files, y) if wrap else {}
-    cpp = timed(program, files, repeat, n_samples, n_samples == N_SAMPLES) if program else {}
-    mine = ours(machine, repeat, y)
+    cpp, python, mine = measured(machine, string_of(name), repeat, wrap, program)
     rows, missed = [], []
     for verb, taken in mine.items():
-        peer = verb.split(",")[0]
         cells, ratios = [], []
         for times in (cpp, python):
-            other = times.get(peer.replace(" ", "_") if times is cpp else peer)
+            other = times.get(peer_of(verb))
             cells += [f"{other:.4g}", f"{other / taken:.1f}"] if other else ["-", "-"]
             ratios += [other / taken] if other else []
         goal = GOALS.get(name, {}).get(verb)
@@ -320,6 +349,11 @@ def main() -> int:
         write(
             "no g++ or no headers of OpenFst: nothing to compare with in C++ (Debian: apt-get install g++ libfst-dev)\n"
         )
+    try:
+        other = differing(names)
+        write(f"machines that differ from wfa_lattices.py: {', '.join(other) or 'none'}\n")
+    except FileNotFoundError:
+        write("wfa_lattices.py is not there: its machines are made by our own copy of the definition\n")
     write(f"load {os.getloadavg()[0]:.1f}, medians of {options.repeat}, CPU milliseconds of one thread\n\n")
     write("| machine | transitions | verb | structens | OpenFst C++ | ratio | pywrapfst | ratio | asked |\n")
     write("|---|---|---|---|---|---|---|---|---|\n")
@@ -339,7 +373,7 @@ def main() -> int:
         grown = {verb: mine["d1e6"][verb] / mine["d1e5"][verb] for verb in verbs}
         write("ten times the transitions take: " + ", ".join(f"{v} {x:.1f} times" for v, x in grown.items()) + "\n")
     if "d1e6" in names:
-        write(memory(MACHINES["d1e6"](), options.repeat))
+        write(bandwidth(MACHINES["d1e6"](), options.repeat))
     write(rounds())
     write("".join(f"missed: {line}\n" for line in missed))
     return 1 if missed else 0
