@@ -269,7 +269,7 @@ class Ensemble(Estimator):
         votes = vote(slots.labels, flows)
         if self.ties == "random" and votes.tie.any():
             votes = vote(slots.labels, flows, draw=_lots(X.ids, slots, votes.tie, self.seed))
-        return weighted._replace(weights=flows, share=shares(slots.labels, flows), marginal=votes)
+        return weighted._replace(weights=flows, share=shares(slots.labels, flows), marginal=votes, score=None)
 
     def _admissible_flows(
         self, slots: Slots, weights: NDArray[np.float64], X: ExpertPredictions

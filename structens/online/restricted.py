@@ -10,8 +10,9 @@ and the automaton is intersected with an acceptor of the admissible strings, eve
   what its transitions cost, for the cumulative losses stay on the transitions of the original automaton.
 * ``restrict="permanent"``: as printed, a path expert is deleted once it produces an inadmissible string, for good.
 
-This is the exact form, for small automata. At scale (`structens.ensembles`) the weights are learnt without the
-restriction, and answers are decoded under it: the two differ in the weights only, never in what is admissible.
+This is the exact form, for small automata. At scale, on slots of records of any lengths, see
+`structens.online.restricted_slots`; on Figure 1 the two are the same per round, and where paths are whole answers of
+experts, always.
 """
 
 from __future__ import annotations
