@@ -1,7 +1,7 @@
 """AdaBoost.MH: many classes, or many labels at once, with Hamming trees; as accurate as boosting gets, and fast.
 
-Schapire and Singer, "Improved boosting algorithms using confidence-rated predictions" (Machine Learning 37, 1999); Kegl,
-"The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014).
+Schapire and Singer, "Improved boosting algorithms using confidence-rated predictions" (Machine Learning 37, 1999);
+Kegl, "The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class AdaBoostMH(Classifier):
     """Multi-class and multi-label AdaBoost.MH over Hamming trees.
 
     Each round grows a tree on the weighted pairs of examples and labels, adds its votes, and gives more weight to the
-    pairs that they have wrong. A row's class is that of most votes; with many labels a row has those with positive votes.
-    Rows of weight 0 are left out; scaling weights changes nothing. NaN is a missing value, and the side it goes to is
-    learnt; where none was seen, it counts as very large. Thresholds part ``x < b`` from ``x >= b``, in float64.
+    pairs that they have wrong. A row's class is that of most votes; with many labels a row has those with positive
+    votes. Rows of weight 0 are left out; scaling weights changes nothing. NaN is a missing value, and the side it goes
+    to is learnt; where none was seen, it counts as very large. Thresholds part ``x < b`` from ``x >= b``, in float64.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class AdaBoostMH(Classifier):
     n_rounds : int
         Most rounds.
     votes : {"discrete", "real"}
-        "discrete": votes +1 and -1, one coefficient a tree. "real": each leaf and class has half its smoothed log-odds as
-        its vote; better on noisy data, with a learning rate of .1 to .3.
+        "discrete": votes +1 and -1, one coefficient a tree. "real": each leaf and class has half its smoothed log-odds
+        as its vote; better on noisy data, with a learning rate of .1 to .3.
     learning_rate : float
         Multiplies every vote, > 0.
     smoothing : float
@@ -57,8 +57,8 @@ class AdaBoostMH(Classifier):
     max_bins : int, optional
         2 to 255 bins a feature; default 255, or 64 for more than 100 features.
     trim : float
-        Rows that together have this share of the weight sit out the growing of a tree (histograms, from the second round
-        on). 0 for none.
+        Rows that together have this share of the weight sit out the growing of a tree (histograms, from the second
+        round on). 0 for none.
     min_weight_fraction_leaf : float
         Share of the weight that both sides of a cut must have, 0 to 1/2: a guard where a class weighs almost nothing.
         Exact engine only, which "auto" then takes.
@@ -80,7 +80,8 @@ class AdaBoostMH(Classifier):
     class_weight : dict, "balanced" or None
         Multiplies the weights of a class's rows.
     warm_start : bool
-        `fit` adds rounds to those there are, up to n_rounds, as if they had never been apart. The same X and y must be given.
+        `fit` adds rounds to those there are, up to n_rounds, as if they had never been apart. The same X and y must be
+        given.
     time_limit : float, optional
         Seconds by the clock; no round begins after them.
     callback : function, optional
@@ -128,6 +129,7 @@ class AdaBoostMH(Classifier):
     calibrator_: Calibrator | None
     validation_errors_: NDArray[np.float64]
     stopped_: str
+    _learnt: NDArray[Any] | None
 
     def __init__(
         self,
@@ -201,8 +203,8 @@ class AdaBoostMH(Classifier):
         X : array_like, shape (n, d)
             Numbers; float64, float32 and uint8 stay as they are. NaN is a missing value.
         y : array_like, shape (n,) or (n, K)
-            Single labels of any kind that has an order; or for each label 1 or 0, with NaN where it is not known; or 1, -1
-            and 0 where it is not known.
+            Single labels of any kind that has an order; or for each label 1 or 0, with NaN where it is not known; or 1,
+            -1 and 0 where it is not known.
         sample_weight : array_like of float, shape (n,), optional
             >= 0, not all zero.
         label_weight : array_like of float, shape (n, K), optional
@@ -373,7 +375,7 @@ class AdaBoostMH(Classifier):
         learnt = getattr(self, "_learnt", None)
         if not same or learnt is None or learnt.shape[0] != len(X):
             raise DataError(
-                f"{type(self).__name__}: warm_start goes on from the rows and classes of the last fit; these are others",
+                f"{type(self).__name__}: warm_start goes on from the rows and classes of the last fit, not others",
                 hint="warm_start=False begins anew",
             )
         if self.n_rounds < forest.n_trees:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.histogram_kernels import MISSING, NOMINAL, NUMERIC
+from structens.boosting.histogram_layout import MISSING, NOMINAL, NUMERIC
 from structens.core import ParameterError
 
 BLOCK = 8  # features that lie beside each other: their histograms share the fastest cache
@@ -54,7 +54,8 @@ class BinnedFeatures:
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bin numbers of one feature, shape (n,)."""
         block = self.code.reshape(-1, self.n, BLOCK)[feature // BLOCK]
-        return block[:, feature % BLOCK]
+        out: NDArray[np.uint8] = block[:, feature % BLOCK]
+        return out
 
 
 def default_bins(d: int) -> int:

@@ -1,8 +1,8 @@
-"""Kernels of a round of AdaBoost.MH on presorted features, in float64: every threshold is tried, ties are found exactly.
+"""Kernels of a round of AdaBoost.MH on presorted features, in float64: every threshold is tried, ties are exact.
 
-For small data, and where the printed numbers matter; `histogram_kernels` does the same on bins, far faster on large data,
-and explains the words. Here a cut sends the places from `LOW` to `HIGH` - 1 of a cell, in the order of its feature, to the
-+ side. A better score is one that is larger by more than 1e-12 of the total weight.
+For small data, and where the printed numbers matter; `histogram_kernels` does the same on bins, far faster on large
+data; `histogram_layout` explains the words. Here a cut sends the places from `LOW` to `HIGH` - 1 of a cell, in the
+order of its feature, to the + side. A better score is one that is larger by more than 1e-12 of the total weight.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from structens.boosting.histogram_kernels import (
+from structens.boosting.compiled import entry, inner
+from structens.boosting.histogram_layout import (
     CLOSED,
     CUT,
     END,
@@ -55,14 +55,18 @@ class ExactWork(NamedTuple):
     least: Any  # float64, (1,): share of the weight that both sides of a cut must have
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@entry
 def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
-    """Grow a tree on the listed features. `plan`: inner nodes, rule. `out` takes total weight, cells (3), leaves (4)."""
+    """Grow a tree on the listed features.
+
+    `plan`: inner nodes, rule. `out` takes total weight, cells (3), leaves (4).
+    """
     n_inner, rule = plan[0], plan[1]
     cell, key = work.cell, work.key
     n, n_classes = work.weight.shape
     weight = 0.0
-    work.total[0, :], work.vote[0, :] = 0.0, 0.0
+    for c in range(n_classes):
+        work.total[0, c], work.vote[0, c] = 0.0, 0.0
     for row in range(n):
         work.mass[row] = 0.0
         for c in range(n_classes):
@@ -74,7 +78,7 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     n_cells = np.int64(1)
     _search(np.int64(0), features, rule, weight, work)
     for step in range(1, n_inner + 1):
-        best = 0
+        best = n_cells * 0  # of the type of c, which spares a second compilation of what it goes to
         for c in range(1, n_cells):
             if cell[c, STATE] == OPEN and (cell[best, STATE] != OPEN or key[c, 0] > key[best, 0] + _TIE * weight):
                 best = c
@@ -94,7 +98,7 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     out[0], out[3], out[4] = weight, n_cells, _leaves(n_cells, features, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@entry
 def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
     """Multiply the weights by exp(-h y) / total."""
     n, n_classes = weight.shape
@@ -107,7 +111,7 @@ def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
                 weight[row, c] = min(w * np.exp(votes[leaf[row], c]) / total, -1e-300)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     """The best cut of a cell, or its constant, and by how much it raises the edge. Kegl (2014), Figures 2 and 3."""
     cell, key = work.cell, work.key
@@ -128,7 +132,7 @@ def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     key[it, 0] = edge - (constant if rule == MULTIBOOST and it > 0 else key[it, 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     """Try all cuts on one feature; returns the best score so far."""
     cell, order, column = work.cell, work.order[j], work.column[j]
@@ -142,7 +146,7 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
         for i in range(start, end):
             whole += work.mass[order[i]]
     for missing_below in range(2 if start < present < end and not nominal else 1):
-        sums[:], mass = 0.0, 0.0
+        mass = _clear(sums)
         if missing_below:
             for i in range(present, end):
                 mass += work.mass[order[i]]
@@ -177,11 +181,19 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
                     work.plus[it, c] = sums[c] if nominal else work.total[it, c] - sums[c]
             if nominal:
                 begin = i + 1
-                sums[:], mass = 0.0, 0.0
+                mass = _clear(sums)
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
+def _clear(sums):  # type: ignore[no-untyped-def]
+    """Zeros in place (a slice takes numba seconds to compile); returns 0."""
+    for c in range(len(sums)):
+        sums[c] = 0.0
+    return 0.0
+
+
+@inner
 def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
     """+1 where the edge of the class is positive, else -1: of the cell's cut, or of the constant."""
     for c in range(work.weight.shape[1]):
@@ -191,7 +203,7 @@ def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
         work.vote[it, c] = 1.0 if edge > _TIE * weight else -1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side in all features; two new cells."""
     cell, key, order = work.cell, work.key, work.order
@@ -220,24 +232,25 @@ def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
             else:
                 order[j, left] = row
                 left += 1
-        order[j, left:end] = work.spare[:right]
-    edges = np.zeros(2)
+        for i in range(right):
+            order[j, left + i] = work.spare[i]
+    edge_minus, edge_plus = 0.0, 0.0
     for c in range(work.weight.shape[1]):
         vote, side, whole = work.vote[it, c], work.plus[it, c], work.total[it, c]
         work.total[n_cells, c], work.total[n_cells + 1, c] = whole - side, side
         work.vote[n_cells, c], work.vote[n_cells + 1, c] = -vote, vote
-        edges[0] -= vote * (whole - side)
-        edges[1] += vote * side
+        edge_minus -= vote * (whole - side)
+        edge_plus += vote * side
     cell[it, STATE], cell[it, LEFT], cell[it, RIGHT] = CUT, n_cells, n_cells + 1
     for k in range(2):
         child = n_cells + k
         cell[child, STATE], cell[child, FEATURE], cell[child, INNER] = OPEN, -1, 0
         cell[child, START] = start if k == 0 else middle_place
         cell[child, END] = middle_place if k == 0 else end
-        key[child, 0], key[child, 1] = 0.0, edges[k]
+        key[child, 0], key[child, 1] = 0.0, edge_minus if k == 0 else edge_plus
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _leaves(n_cells, features, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, put their votes in order, add up their weights and the sizes of these."""
     cell, order = work.cell, work.order[features[0]]
@@ -252,13 +265,15 @@ def _leaves(n_cells, features, work):  # type: ignore[no-untyped-def]
             stack[depth], stack[depth + 1] = cell[it, RIGHT], cell[it, LEFT]
             depth += 2
             continue
-        votes[n_leaves] = work.vote[it]
+        for c in range(n_classes):
+            votes[n_leaves, c] = work.vote[it, c]
         cell[it, SLOT] = n_leaves
         for i in range(cell[it, START], cell[it, END]):
             work.leaf[order[i]] = n_leaves
         n_leaves += 1
-    work.plus[:n_leaves], work.total[:n_leaves] = 0.0, 0.0
-    work.vote[:n_leaves] = votes[:n_leaves]
+    for k in range(n_leaves):
+        for c in range(n_classes):
+            work.plus[k, c], work.total[k, c], work.vote[k, c] = 0.0, 0.0, votes[k, c]
     for row in range(len(work.leaf)):
         for c in range(n_classes):
             w = work.weight[row, c]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.exact_kernels import ExactWork, grow_exact, reweight_exact
-from structens.boosting.histogram_kernels import (
+from structens.boosting.histogram_layout import (
     CUT,
     FEATURE,
     INNER,
@@ -22,6 +22,7 @@ from structens.boosting.histogram_kernels import (
 )
 from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
+
 
 class ExactRounds:
     """State of boosting: weights and sorted features.
@@ -51,7 +52,6 @@ class ExactRounds:
         if nominal is not None:
             kind = np.where(nominal, NOMINAL, kind)
         cells = 2 * settings.n_inner_nodes + 1
-        sums = [np.zeros((cells, self.n_classes)) for _ in range(3)]
         self.work = ExactWork(
             column,
             kind.astype(np.int64),
@@ -60,7 +60,9 @@ class ExactRounds:
             np.zeros((cells, 10), np.int64),
             np.zeros((cells, 2)),
             np.zeros(cells),
-            *sums,
+            np.zeros((cells, self.n_classes)),
+            np.zeros((cells, self.n_classes)),
+            np.zeros((cells, self.n_classes)),
             np.zeros(n, np.int32),
             np.zeros(n, np.bool_),
             np.zeros(n, np.int32),
@@ -98,7 +100,8 @@ class ExactRounds:
 
     def weights(self) -> NDArray[np.float64]:
         """Signed weights, shape (n, K)."""
-        return self.work.weight
+        out: NDArray[np.float64] = self.work.weight
+        return out
 
     def close(self) -> None:
         """Nothing to let go."""
@@ -133,7 +136,7 @@ class ExactRounds:
     def _nan_seen(self, cuts: Any, feature: Any, kind: Any) -> NDArray[np.bool_]:
         """Whether a cut's cell had rows with NaN; only then was a direction learnt."""
         work = self.work
-        seen = kind == MISSING
+        seen: NDArray[np.bool_] = np.asarray(kind == MISSING)
         for k in np.flatnonzero(seen):
             rows = work.order[feature[k], work.cell[cuts[k], 0] : work.cell[cuts[k], 1]]
             seen[k] = bool(np.isnan(work.column[feature[k], rows]).any())

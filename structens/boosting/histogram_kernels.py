@@ -1,86 +1,48 @@
 """Kernels that grow a Hamming tree on binned features: histograms, scans, best-first splits.
 
-All threads run them side by side. Each keeps the histograms of its own blocks of features and its own order of the rows;
-they meet once a node, to exchange their best cuts. Every sum is taken in an order that does not depend on the number of
-threads, so the model does not either. `round_kernels` has the rest of a round.
-
-Words: a *cell* is a node of the tree being grown, *code* a bin number, *weight* the signed weights w * y, rows padded
-to whole lanes (`kp` numbers a row), *mass* the sum of a row's weights. A cut sends codes from `low` to `high` to the +
-side. Scores are compared on a grid (`_GRID` steps for the total weight), so that what differs by rounding only is a tie:
-the first feature wins, and in it the first bin.
+All threads run them side by side. Each keeps the histograms of its own blocks of features and its own order of the
+rows; they meet once a node, to exchange their best cuts. Every sum is taken in an order that does not depend on the
+number of threads, so the model does not either; scores are compared on a grid, so that what differs by rounding only is
+a tie: the first feature wins, and in it the first bin. `round_kernels` has the rest of a round, `histogram_layout`
+explains the words.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numba import njit
 
-from structens.boosting.lanes import (
-    load,
-    meet,
-    minus,
-    nothing,
-    plus,
-    size,
-    store,
-    total,
+from structens.boosting.compiled import entry, inner
+from structens.boosting.histogram_layout import (
+    CLOSED,
+    CUT,
+    END,
+    FEATURE,
+    GRID,
+    HIGH,
+    HYBRID,
+    INNER,
+    LEFT,
+    LOW,
+    MISSING,
+    MULTIBOOST,
+    N_BUCKETS,
+    NOMINAL,
+    OPEN,
+    RIGHT,
+    SLOT,
+    START,
+    STATE,
 )
-
-NUMERIC, MISSING, NOMINAL = 0, 1, 2  # kinds of features: numbers, numbers whose last bin is NaN, values without order
-N_BUCKETS = 1024  # of the masses of rows: sign and exponent and three bits of the mantissa
-HYBRID, PAPER, MULTIBOOST = 0, 1, 2  # rules for constant cuts
-_GRID = 1048576.0
-
-# columns of `Work.cell`
-START, END, SLOT, LEFT, RIGHT, STATE, FEATURE, LOW, HIGH, INNER = range(10)
-OPEN, CUT, CLOSED = 0, 1, 2
+from structens.boosting.lanes import load, meet, minus, nothing, plus, size, store, total
 
 
-class Table(NamedTuple):
-    """Binned features: blocks of `fb` features, in each all rows; the listed features take part in the round."""
+@entry
+def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
+    """First half of a round: trim, and grow a tree best first. Kegl (2014), Figure 2.
 
-    code: Any  # uint8, (blocks * n * fb,)
-    first: Any  # int64, (blocks + 1,): listed features of a block
-    block: Any  # int64, one a listed feature, as all below
-    place: Any  # int64: in its block
-    offset: Any  # int64: of its histogram, in numbers
-    n_bins: Any  # int64
-    kind: Any  # int64
-    value: Any  # int64: where its bins begin in the next two
-    lower: Any  # float64: least value in a bin
-    upper: Any  # float64: largest value in a bin
-
-
-class Work(NamedTuple):
-    """Everything that is written: by all threads (row blocks, own features) or by each in a row of its own."""
-
-    weight: Any  # float32, (n * kp,)
-    mass: Any  # float32, (n,)
-    mass_bits: Any  # int32, the same memory
-    bucket: Any  # float64, (row blocks, N_BUCKETS)
-    weight_sum: Any  # float64, (threads, 8)
-    pool: Any  # float32: histograms
-    row: Any  # int32, (threads, n)
-    spare: Any  # int32, (threads, n)
-    leaf: Any  # int32, (threads, n)
-    cell: Any  # int64, (threads, cells, 10)
-    key: Any  # float64, (threads, cells, 2): improvement of the edge; edge of the parent's vote
-    threshold: Any  # float64, (threads, cells)
-    total: Any  # float32, (threads * cells * kp,)
-    plus: Any  # float32, (threads * cells * kp,): sums on the + side of the best cut
-    vote: Any  # float32, (threads * cells * kp,): of the cell as a leaf; at the end one row a leaf, times the step
-    found: Any  # int64, (2, threads, 2, 4): grid score, feature, low, high
-    found_plus: Any  # float32, (2 * threads * 2 * kp,)
-    part: Any  # float32, (threads * 256 * 8,)
-    leaf_sum: Any  # float64, (row blocks * 2 * leaves * kp,)
-    gate: Any  # int64, (16,)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
-    """Grow the tree best first; returns the number of cells. Kegl (2014), Figure 2."""
+    `out` takes the number of cells (3) and of rows that took part (6).
+    """
+    n_active = _active(tid, plan, rates, work)
     kp, n_inner = plan[2], plan[3]
     cell, key = work.cell[tid], work.key[tid]
     at = tid * work.cell.shape[1] * kp
@@ -99,11 +61,11 @@ def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
         if small >= 0:
             _consider(tid, met, small, large, plan, table, work)
             met += 1
-        best = _most_improving(n_cells, cell, key, _GRID / weight)
+        best = _most_improving(n_cells, cell, key, GRID / weight)
         if best < 0:
             if step > 1 or cell[0, FEATURE] < 0:
                 break
-            best = 0  # the root gains nothing, but its cut may open the way to leaves that do: exclusive or
+            best = np.int64(0)  # the root gains nothing, but its cut may open the way to leaves that do: exclusive or
         cell[best, INNER] = step
         middle = cell[best, START]
         if cell[best, FEATURE] >= 0:
@@ -117,13 +79,40 @@ def grow(tid, n_active, plan, table, work):  # type: ignore[no-untyped-def]
             cell[small, SLOT], cell[large, SLOT] = n_slots, cell[best, SLOT]
             n_cells += 2
             n_slots += 1
-    return n_cells
+    work.weight_sum[tid, 1] = n_cells
+    if tid == 0:
+        out[3], out[6] = n_cells, n_active
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
+def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
+    """List the rows but those of least mass, which together have at most the share `rates[0]`; returns their number."""
+    n, n_blocks = plan[0], plan[7]
+    weight = 0.0
+    for block in range(n_blocks):
+        for k in range(N_BUCKETS):
+            weight += work.bucket[block, k]
+    work.weight_sum[tid, 0] = weight
+    spared = rates[0] * weight
+    least = 0
+    if spared > 0:
+        for k in range(N_BUCKETS):
+            for block in range(n_blocks):
+                spared -= work.bucket[block, k]
+            if spared < 0:
+                least = k
+                break
+    row, m = work.row[tid], 0
+    for i in range(n):
+        row[m] = i
+        m += (work.mass_bits[i] >> 20) >= least
+    return m
+
+
+@inner
 def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     """The open cell whose best cut raises the edge most, -1 if none does; the first of equal ones."""
-    best, highest = -1, np.int64(0)
+    best, highest = n_cells * 0 - 1, n_cells * 0
     for c in range(n_cells):
         if cell[c, STATE] == OPEN:
             score = np.int64(key[c, 0] * scale + 0.5)
@@ -132,7 +121,7 @@ def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped-def]
     """Make two cells out of one; returns the smaller and the larger."""
     kp = plan[2]
@@ -159,7 +148,7 @@ def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped
     return right, left
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-untyped-def]
     """Best cuts of one cell (`large` -1), or of two children: from this thread's features, then from all threads'.
 
@@ -169,7 +158,7 @@ def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-unt
     cell, pool, parity = work.cell[tid], work.pool, met & 1
     found = work.found[parity, tid]
     found[0, 0], found[1, 0] = -1, -1
-    scale = np.float32(_GRID / work.weight_sum[tid, 0])
+    scale = np.float32(GRID / work.weight_sum[tid, 0])
     rows = work.row[tid]
     for block in range(tid, len(table.first) - 1, n_threads):
         begin, end = table.first[block], table.first[block + 1]
@@ -182,10 +171,11 @@ def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-unt
                 continue
             shift = cell[it, SLOT] * span if span > 0 else tid * plan[8] - low
             if child == 0 or span == 0:
-                pool[shift + low : shift + high] = 0.0
+                for k in range(shift + low, shift + high, 8):
+                    store(pool, k, nothing())
                 base = block * plan[0] * plan[1]
-                listed = table.place[begin:end], table.offset[begin:end]
-                _add_rows(rows[cell[it, START] : cell[it, END]], table.code, base, listed, shift, kp, work.weight, pool)
+                spans = begin, end, cell[it, START], cell[it, END], base, shift, kp
+                _add_rows(spans, rows, table.code, table.place, table.offset, work.weight, pool)
             else:
                 other = cell[small, SLOT] * span
                 for k in range(low, high, 8):
@@ -220,44 +210,47 @@ def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-unt
             _candidate(tid, parity, it, child, plan, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _add_rows(rows, code, base, listed, shift, kp, weight, pool):  # type: ignore[no-untyped-def]
+@inner
+def _add_rows(spans, rows, code, place, offset, weight, pool):  # type: ignore[no-untyped-def]
     """Add the weights of rows to the histograms of a block's listed features."""
-    place, offset = listed
-    n_listed = len(place)
+    begin, end, first, last, base, shift, kp = spans
     if kp == 8:
-        for row in rows:
-            w0, at = load(weight, row * 8), base + np.int64(row) * 8
-            for p in range(n_listed):
+        for r in range(first, last):
+            row = np.int64(rows[r])
+            w0, at = load(weight, row * 8), base + row * 8
+            for p in range(begin, end):
                 to = shift + offset[p] + np.int64(code[at + place[p]]) * 8
                 store(pool, to, plus(load(pool, to), w0))
     elif kp == 16:
-        for row in rows:
-            w0, w1, at = load(weight, row * 16), load(weight, row * 16 + 8), base + np.int64(row) * 8
-            for p in range(n_listed):
+        for r in range(first, last):
+            row = np.int64(rows[r])
+            w0, w1, at = load(weight, row * 16), load(weight, row * 16 + 8), base + row * 8
+            for p in range(begin, end):
                 to = shift + offset[p] + np.int64(code[at + place[p]]) * 16
                 store(pool, to, plus(load(pool, to), w0))
                 store(pool, to + 8, plus(load(pool, to + 8), w1))
     elif kp == 32:
-        for row in rows:
+        for r in range(first, last):
+            row = np.int64(rows[r])
             w0, w1 = load(weight, row * 32), load(weight, row * 32 + 8)
-            w2, w3, at = load(weight, row * 32 + 16), load(weight, row * 32 + 24), base + np.int64(row) * 8
-            for p in range(n_listed):
+            w2, w3, at = load(weight, row * 32 + 16), load(weight, row * 32 + 24), base + row * 8
+            for p in range(begin, end):
                 to = shift + offset[p] + np.int64(code[at + place[p]]) * 32
                 store(pool, to, plus(load(pool, to), w0))
                 store(pool, to + 8, plus(load(pool, to + 8), w1))
                 store(pool, to + 16, plus(load(pool, to + 16), w2))
                 store(pool, to + 24, plus(load(pool, to + 24), w3))
     else:
-        for row in rows:
-            at = base + np.int64(row) * 8
-            for p in range(n_listed):
+        for r in range(first, last):
+            row = np.int64(rows[r])
+            at = base + row * 8
+            for p in range(begin, end):
                 to = shift + offset[p] + np.int64(code[at + place[p]]) * kp
                 for c in range(0, kp, 8):
                     store(pool, to + c, plus(load(pool, to + c), load(weight, row * kp + c)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):  # type: ignore[no-untyped-def]
     """Compare the cuts on one feature with the best so far; whether one is better. Kegl (2014), Figure 3."""
     n_cuts, last, better, mine = n_bins - 1, n_bins - 1, False, tid * 2048
@@ -288,7 +281,7 @@ def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):
     return better
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-def]
     """The best of all threads' cuts against the constant: what the cell would gain, and how."""
     kp, n_threads, rule = plan[2], plan[4], plan[9]
@@ -308,7 +301,7 @@ def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-d
         constant += abs(whole)
         cut += abs(side + side - whole)
         work.plus[at + c] = side
-    scores = found[best, child, 0], np.int64(constant * np.float32(_GRID / weight) + np.float32(0.5))
+    scores = found[best, child, 0], np.int64(constant * np.float32(GRID / weight) + np.float32(0.5))
     has_cut = scores[0] >= 0 and (
         rule == MULTIBOOST or scores[0] > scores[1] or (rule == HYBRID and scores[0] == scores[1])
     )
@@ -321,12 +314,12 @@ def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-d
         key[it, 0] = constant
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
     """Votes of the cell's cut (or of the constant): +1 where the edge of the class is positive, else -1."""
     kp = plan[2]
     at = (tid * work.cell.shape[1] + it) * kp
-    least = np.float32(weight / _GRID / 4)
+    least = np.float32(weight / GRID / 4)
     constant = work.cell[tid, it, FEATURE] < 0
     for c in range(plan[10]):
         edge = work.total[at + c]
@@ -336,7 +329,7 @@ def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
         work.vote[at + c] = np.float32(1.0) if edge > least else np.float32(-1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side, - first; returns where + begins. Sets the threshold between the bins met."""
     n, fb = plan[0], plan[1]
@@ -380,7 +373,7 @@ def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     return left
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _between(a, b):  # type: ignore[no-untyped-def]
     """A threshold t with a < t <= b, in the middle where floating point has one."""
     middle = a + (b - a) * 0.5

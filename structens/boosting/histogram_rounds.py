@@ -7,12 +7,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numba
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
 from structens.boosting.binning import BLOCK, BinnedFeatures
-from structens.boosting.histogram_kernels import (
+from structens.boosting.histogram_kernels import grow_tree
+from structens.boosting.histogram_layout import (
     CUT,
     FEATURE,
     HIGH,
@@ -27,10 +28,11 @@ from structens.boosting.histogram_kernels import (
     Table,
     Work,
 )
-from structens.boosting.round_kernels import first_masses, grow_tree, vote_and_reweight
+from structens.boosting.round_kernels import first_masses, vote_and_reweight
 from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
 
+_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
 LARGEST_POOL = 512 * 2**20  # bytes of histograms kept for subtraction; beyond, both children are counted
 
 
@@ -74,7 +76,7 @@ class HistogramRounds:
         self.binned, self.n_classes, self.settings = binned, n_classes, settings
         self.kp, n = padded(n_classes), binned.n
         n_blocks = len(binned.code) // (BLOCK * n)
-        self.n_threads = 1 if config.DISABLE_JIT else max(1, min(n_threads, n_blocks))
+        self.n_threads = 1 if _PLAIN else max(1, min(n_threads, n_blocks))
         self.span = int(binned.n_bins.sum()) * self.kp
         slots = settings.n_inner_nodes + 1
         pooled = slots * self.span * 4 <= LARGEST_POOL
@@ -120,7 +122,9 @@ class HistogramRounds:
             np.zeros((t, cells, 10), np.int64),
             np.zeros((t, cells, 2)),
             np.zeros((t, cells)),
-            *(aligned(t * cells * kp, np.float32) for _ in range(3)),
+            aligned(t * cells * kp, np.float32),
+            aligned(t * cells * kp, np.float32),
+            aligned(t * cells * kp, np.float32),
             np.zeros((2, t, 2, 4), np.int64),
             aligned(2 * t * 2 * kp, np.float32),
             aligned(t * 2048, np.float32),
@@ -157,7 +161,8 @@ class HistogramRounds:
 
     def weights(self) -> NDArray[np.float32]:
         """Signed weights, shape (n, K); a view."""
-        return self.work.weight.reshape(-1, self.kp)[:, : self.n_classes]
+        out: NDArray[np.float32] = self.work.weight.reshape(-1, self.kp)[:, : self.n_classes]
+        return out
 
     def close(self) -> None:
         """Let the threads go."""

@@ -1,6 +1,7 @@
 """Weights of labels: how much each pair of an example and a label counts before the first round (spec of AdaBoost.MH).
 
-Signed weights w * y are all that boosting needs: for single labels there is never an n x K matrix of labels beside them.
+Signed weights w * y are all that boosting needs: for single labels there is never an n x K matrix of labels beside
+them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def signed_weights(
     n_classes : int
         K.
     scheme : str
-        - "sharepoints": half of an example's weight for its positive labels, half for its negative ones, all for one side
+        - "sharepoints": half of an example's weight for its positive labels, half for its negative ones, all for one
+        side
           if the other is empty. For single labels 1/2 for the label and 1 / (2 (K - 1)) for each other (Kegl 2014,
           equation 3);
         - "uniform": 1/K for each label, known or not;
@@ -122,13 +124,12 @@ def _share(
             for side, size in zip((positive, negative), sides, strict=True)
         )
     elif scheme == "sharelabels":
-        size = weight.sum(axis=1, keepdims=True)
-        weight = weight / np.where(size > 0, size, 1.0)
+        known = weight.sum(axis=1, keepdims=True)
+        weight = weight / np.where(known > 0, known, 1.0)
     elif by_label is not None:
-        return sum(  # the weights of examples are in the totals
-            side * (1.0 if row_weight is None else row_weight[:, None]) / (2.0 * np.where(size > 0, size, 1.0))
-            for side, size in zip((positive, negative), by_label, strict=True)
-        )
+        own = 1.0 if row_weight is None else row_weight[:, None]  # they are in the totals, too
+        halves = [2.0 * np.where(side > 0, side, 1.0) for side in by_label]
+        return own * (positive / halves[0] + negative / halves[1])
     return weight if row_weight is None else weight * row_weight[:, None]
 
 
@@ -141,6 +142,6 @@ def _label_totals(y: NDArray[Any], n_classes: int, given: Any) -> tuple[NDArray[
         weight = np.ones_like(sign) if label_weight is None else label_weight[rows]
         if row_weight is not None:
             weight = weight * row_weight[rows][:, None]
-        for side, total in zip((sign > 0, sign < 0), sums, strict=True):
-            total += (weight * side).sum(axis=0)
+        sums[0][:] += (weight * (sign > 0)).sum(axis=0)
+        sums[1][:] += (weight * (sign < 0)).sum(axis=0)
     return sums

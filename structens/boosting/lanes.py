@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
 WIDTH = 8
+_PLAIN = bool(getattr(numba.config, "DISABLE_JIT", False))
+_declared: Any = cgutils.get_or_insert_function
 _FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
 _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 _WORD = ir.IntType(64)
@@ -30,7 +33,7 @@ class Lanes(types.Type):  # type: ignore[misc]
     """numba's type of eight float32 numbers in one register."""
 
     def __init__(self) -> None:
-        super().__init__(name="Lanes")
+        super().__init__(name="Lanes")  # type: ignore[no-untyped-call]
 
 
 _lanes = Lanes()
@@ -49,7 +52,7 @@ def _at(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, ve
 
 def _vector_intrinsic(builder: Any, name: str, *values: Any) -> Any:
     kind = ir.FunctionType(_FLOATS, [_FLOATS] * len(values))
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f32"), values)
+    return builder.call(_declared(builder.module, kind, f"llvm.{name}.v{WIDTH}f32"), values)
 
 
 def _splat(builder: Any, number: Any, vector: Any = _FLOATS) -> Any:
@@ -60,7 +63,7 @@ def _splat(builder: Any, number: Any, vector: Any = _FLOATS) -> Any:
 
 def _or_plain(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """The intrinsic; without the compiler its plain twin."""
-    return lambda compiled: plain if config.DISABLE_JIT else intrinsic(compiled)
+    return lambda compiled: plain if _PLAIN else intrinsic(compiled)
 
 
 def _plain_load(array: Any, offset: int) -> Any:

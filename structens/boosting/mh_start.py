@@ -97,7 +97,7 @@ def _weights(start: Start, out: NDArray[Any]) -> NDArray[Any]:
 
 
 def _counted_rows(row_weight: NDArray[np.float64]) -> float:
-    """How many rows there are, one counted as often as its weight is the least: then two equal rows are one of weight 2."""
+    """How many rows there are, in units of the least weight: two equal rows are then one of weight 2."""
     return float(min(row_weight.sum() / row_weight.min(), 1000.0 * len(row_weight)))
 
 

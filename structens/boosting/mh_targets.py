@@ -44,7 +44,7 @@ class Targets:
 
     def rows(self, kept: NDArray[np.bool_]) -> Targets:
         """Some of the rows."""
-        given = {
+        given: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[kept]
             for name in ("label_weight", "init_score")
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -85,13 +86,13 @@ class _Group:
             high[mine] = np.where(equal, np.searchsorted(ranks, above), high[mine])
             self.thresholds.append(ranks)
         first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.cuts = first, number.reshape(-1).astype(np.int64), low.astype(np.uint16), (high - low).astype(np.uint16)
+        self.cuts = first, number.reshape(-1).astype(np.int64), low.astype(np.uint16), high.astype(np.uint16)
         self.children = left.astype(np.int64), right.astype(np.int64)
         self.most_leaves = int(counts.max()) + 1
         self.n_classes, self.kp = forest.n_classes, -(-forest.n_classes // 8) * 8
-        self.votes = np.zeros((len(feature) + len(trees), self.kp), np.float32)
-        np.concatenate([tree.vote for tree in trees], out=self.votes[:, : self.n_classes])
-        self.votes = self.votes.reshape(-1)
+        votes = np.zeros((len(feature) + len(trees), self.kp), np.float32)
+        np.concatenate([tree.vote for tree in trees], out=votes[:, : self.n_classes])
+        self.votes = votes.reshape(-1)
         self.coefficient = np.array([tree.coefficient for tree in trees])
 
     def shape(self, n: int) -> NDArray[np.int64]:
@@ -113,15 +114,13 @@ class _Group:
     def add(self, X: NDArray[Any], begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
         return self.add_coded(self.codes(X), len(X), begin, end, n_threads)
 
-    def add_coded(
-        self, code: NDArray[np.uint16], n: int, begin: int, end: int, n_threads: int
-    ) -> NDArray[np.float64]:
+    def add_coded(self, code: NDArray[np.uint16], n: int, begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
         out = np.zeros(n * self.kp)
         trees = np.array([begin - self.begin, end - self.begin])
         args = (trees, self.cuts, self.children, self.votes, self.coefficient, out)
         whole = self.shape(n)
         bounds = np.linspace(0, whole[1], min(n_threads, int(whole[1])) + 1).astype(np.int64)
-        parts = [np.concatenate([[a, b], whole[2:]]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [np.concatenate([[a, b], whole[2:]]) for a, b in itertools.pairwise(bounds)]
         if len(parts) == 1:
             add_votes(code, parts[0], *args)
         else:

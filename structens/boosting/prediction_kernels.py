@@ -1,27 +1,27 @@
 """Kernels that apply Hamming trees to blocks of 64 rows at once, without following a path.
 
-All cuts of a tree are tested on all rows of a block; where a row goes to the + side, the leaves below the - side are struck
-from its set of leaves, and the leftmost leaf that remains is the row's. Lucchese et al., "QuickScorer" (SIGIR 2015). Tests
-are on codes: how many of the thresholds in use a number reaches.
+All cuts of a tree are tested on all rows of a block; where a row goes to the + side, the leaves below the - side are
+struck from its set of leaves, and the leftmost leaf that remains is the row's. Lucchese et al., "QuickScorer" (SIGIR
+2015). Tests are on codes: how many of the thresholds in use a number reaches.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from structens.boosting.compiled import entry, inner
 from structens.boosting.lanes import accumulate_scaled, load, lowest_bit
 
 ROWS = 64  # of a block
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def add_votes(code, shape, trees, cuts, children, votes, coefficient, out):  # type: ignore[no-untyped-def]
     """Add the votes of trees ``trees[0]`` to ``trees[1] - 1`` to `out`, float64, (n * kp,).
 
-    `shape`: blocks from, to; rows, used features, kp; most leaves. `code`: uint16, block by block, feature by feature, 64
-    rows each. `cuts`: first cut of each tree, feature, low, width of each cut. `children`: left, right. `votes`: float32,
-    (leaves * kp,).
+    `shape`: blocks from, to; rows, used features, kp; most leaves. `code`: uint16, block by block, feature by feature,
+    64 rows each. `cuts`: first cut of each tree, feature, low, high of each cut. `children`: left, right. `votes`:
+    float32, (leaves * kp,).
     """
     n, kp = shape[2], shape[4]
     first = cuts[0]
@@ -39,7 +39,7 @@ def add_votes(code, shape, trees, cuts, children, votes, coefficient, out):  # t
                     accumulate_scaled(out, to + c, load(votes, at + c), coefficient[t])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def leaves_of(code, shape, trees, cuts, children, out):  # type: ignore[no-untyped-def]
     """The leaf of each row in each tree, int32, (n, trees)."""
     n = shape[2]
@@ -54,28 +54,29 @@ def leaves_of(code, shape, trees, cuts, children, out):  # type: ignore[no-untyp
                 out[block * ROWS + r, t - trees[0]] = leaf[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _exit_leaves(code, base, begin, end, cuts, children, alive, span, leaf):  # type: ignore[no-untyped-def]
     """Leaves of the rows of a block in the tree with cuts from `begin` to `end`."""
-    _, feature, low, width = cuts
+    _, feature, low, high = cuts
     left, right = children
     n_words = (end - begin) // 64 + 1
     everything = ~np.uint64(0)
-    alive[: n_words * ROWS] = everything
+    for k in range(n_words * ROWS):
+        alive[k] = everything
     for k in range(end - begin - 1, -1, -1):  # children come after their parents
         at = begin + k
         span[k, 0] = -1 - left[at] if left[at] < 0 else span[left[at], 0]
         span[k, 1] = -1 - right[at] if right[at] < 0 else span[right[at], 1]
         last = -1 - left[at] if left[at] < 0 else span[left[at], 1]
-        from_code, most, column = low[at], width[at], base + feature[at] * ROWS
+        from_code, to_code, column = low[at], high[at], base + feature[at] * ROWS
         for word in range(span[k, 0] // 64, last // 64 + 1):
             lowest, highest = max(span[k, 0] - word * 64, 0), min(last - word * 64, 63)
             struck = everything >> np.uint64(63 - (highest - lowest)) << np.uint64(lowest)
             keep = ~struck
-            rows = alive[word * ROWS : (word + 1) * ROWS]
+            rows = alive[word * ROWS : (word + 1) * ROWS]  # with slices, LLVM sees that no index wraps around
             codes = code[column : column + ROWS]
             for r in range(ROWS):
-                rows[r] &= keep if np.uint16(codes[r] - from_code) <= most else everything
+                rows[r] &= keep if from_code <= codes[r] <= to_code else everything
     for r in range(ROWS):
         word = 0
         while alive[word * ROWS + r] == 0:

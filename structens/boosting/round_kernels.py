@@ -1,42 +1,19 @@
 """A round of AdaBoost.MH on binned features: trim, grow a Hamming tree, vote, reweight.
 
 All threads run the two halves of a round side by side. Blocks of rows are summed apart and then in order, so that sums
-do not depend on the number of threads. `histogram_kernels` explains the words.
+do not depend on the number of threads. `histogram_layout` explains the words.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from structens.boosting.histogram_kernels import (
-    CUT,
-    END,
-    FEATURE,
-    HIGH,
-    LEFT,
-    LOW,
-    N_BUCKETS,
-    RIGHT,
-    SLOT,
-    START,
-    STATE,
-    grow,
-)
+from structens.boosting.compiled import entry, inner
+from structens.boosting.histogram_layout import CUT, END, FEATURE, HIGH, LEFT, LOW, N_BUCKETS, RIGHT, SLOT, START, STATE
 from structens.boosting.lanes import accumulate, load, meet, nothing, plus, reweight, size, store, total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
-    """First half of a round: trim and grow. `out` takes the number of cells and of rows that took part."""
-    n_active = _active(tid, plan, rates, work)
-    n_cells = grow(tid, n_active, plan, table, work)
-    work.weight_sum[tid, 1], work.weight_sum[tid, 2] = n_cells, n_active
-    if tid == 0:
-        out[3], out[6] = n_cells, n_active
-
-
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@entry
 def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """Second half: votes, coefficient, weights. `out` takes total weight, edge, coefficient, leaves (4), Z (5)."""
     n_leaves = _leaves(tid, np.int64(work.weight_sum[tid, 1]), plan, table, work)
@@ -48,12 +25,13 @@ def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-un
         _reweight(tid, n_leaves, plan, rates, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@entry
 def first_masses(plan, work):  # type: ignore[no-untyped-def]
     """Masses of the rows and their buckets, from the weights."""
     n, kp, n_blocks = plan[0], plan[2], plan[7]
     for block in range(n_blocks):
-        work.bucket[block, :] = 0.0
+        for k in range(N_BUCKETS):
+            work.bucket[block, k] = 0.0
         for row in range(n * block // n_blocks, n * (block + 1) // n_blocks):
             mass = nothing()
             for c in range(0, kp, 8):
@@ -62,39 +40,15 @@ def first_masses(plan, work):  # type: ignore[no-untyped-def]
             work.bucket[block, work.mass_bits[row] >> 20] += np.float64(work.mass[row])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
-    """List the rows but those of least mass, which together have at most the share `rates[0]`; returns their number."""
-    n, n_blocks = plan[0], plan[7]
-    weight = 0.0
-    for block in range(n_blocks):
-        for k in range(N_BUCKETS):
-            weight += work.bucket[block, k]
-    work.weight_sum[tid, 0] = weight
-    spared = rates[0] * weight
-    least = 0
-    if spared > 0:
-        for k in range(N_BUCKETS):
-            for block in range(n_blocks):
-                spared -= work.bucket[block, k]
-            if spared < 0:
-                least = k
-                break
-    row, m = work.row[tid], 0
-    for i in range(n):
-        row[m] = i
-        m += (work.mass_bits[i] >> 20) >= least
-    return m
-
-
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, and find the leaf of every row of this thread's blocks of rows."""
     n, fb, kp, n_threads, n_blocks = plan[0], plan[1], plan[2], plan[4], plan[7]
     cell, leaf = work.cell[tid], work.leaf[tid]
     base = tid * work.cell.shape[1] * kp
     for block in range(tid, n_blocks, n_threads):
-        leaf[n * block // n_blocks : n * (block + 1) // n_blocks] = -1
+        for row in range(n * block // n_blocks, n * (block + 1) // n_blocks):
+            leaf[row] = -1
     stack = np.empty(n_cells, np.int64)
     stack[0], depth, n_leaves = 0, 1, 0
     while depth > 0:
@@ -127,14 +81,15 @@ def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     return n_leaves
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
     """Sums of the signed weights of each leaf and class, and for real votes of their sizes, over blocks of rows."""
     n, kp, n_threads, n_blocks, real = plan[0], plan[2], plan[4], plan[7], plan[11]
     span = n_leaves * kp
     for block in range(tid, n_blocks, n_threads):
         at = block * 2 * span
-        work.leaf_sum[at : at + 2 * span] = 0.0
+        for k in range(at, at + 2 * span):
+            work.leaf_sum[k] = 0.0
         for row in range(n * block // n_blocks, n * (block + 1) // n_blocks):
             to = at + work.leaf[tid, row] * kp
             for c in range(0, kp, 8):
@@ -144,7 +99,7 @@ def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
                     accumulate(work.leaf_sum, to + span + c, size(weight))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def]
     """Edge, coefficient and votes of the finished tree; whether there is a step to make."""
     kp, n_blocks, n_classes, real = plan[2], plan[7], plan[10], plan[11]
@@ -180,14 +135,15 @@ def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def
     return edge > rates[4]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _reweight(tid, n_leaves, plan, rates, work):  # type: ignore[no-untyped-def]
     """Multiply every weight by exp(-h y) / Z; masses and their buckets anew. The floor keeps numbers normal."""
     n, kp, n_threads, n_blocks = plan[0], plan[2], plan[4], plan[7]
     base = tid * work.cell.shape[1] * kp
     floor = np.float32(rates[5])
     for block in range(tid, n_blocks, n_threads):
-        work.bucket[block, :] = 0.0
+        for k in range(N_BUCKETS):
+            work.bucket[block, k] = 0.0
         for row in range(n * block // n_blocks, n * (block + 1) // n_blocks):
             at, factor = row * kp, base + work.leaf[tid, row] * kp
             mass = nothing()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from structens.boosting.histogram_kernels import HYBRID, MULTIBOOST, PAPER
+from structens.boosting.histogram_layout import HYBRID, MULTIBOOST, PAPER
 
 RULES = {"hybrid": HYBRID, "paper": PAPER, "multiboost": MULTIBOOST}
 
