@@ -10,7 +10,7 @@ from pathlib import Path
 from run_cli import run
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "cases" / "cases.jsonl"
-FAMILIES = ("1-combine", "2-parse", "3-metric", "4-wfa", "6-seqlab", "7-cli")
+FAMILIES = ("1-combine", "2-parse", "3-metric", "4-wfa", "5-boost", "6-seqlab", "7-cli")
 
 FIELDS = {"truth": "gold", "ref": "gold", "hyp": "prediction"}
 """Keys of the records: neutral -> real. The others have the same name."""

@@ -14,7 +14,7 @@ from case_adapter import CASES, CHECKS, FAMILIES, FILE  # noqa: E402
 if not FILE.exists():
     pytest.skip("../shared/cases/cases.jsonl, which holds the acceptance cases, is not there", allow_module_level=True)
 
-for family in ("cases_combine", "cases_read", "cases_learn", "cases_process"):
+for family in ("cases_combine", "cases_read", "cases_learn", "cases_boost", "cases_process"):
     if family not in sys.modules:
         pytest.register_assert_rewrite(family)
     import_module(family)
