@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from structens.automata import compose_edit, memory, random_automaton
@@ -62,7 +62,6 @@ def test_no_memory():
         memory.room(1 << 60, np.uint8)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(8, 40), st.booleans()), max_size=25))
 def test_no_two_arrays_share_memory(steps):
     # Six places; a step puts a new array, of so many half MiB, into one, or holds only a view of it. Every array is

@@ -81,22 +81,32 @@ def test_flows_and_expected_loss_are_those_of_the_paths(semiring, data):
     assert close(expected_loss(automaton, weight, loss, final, semiring), mean)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_identity_of_the_specification(seed):
-    # verify_identities of the specification: pushing equals enumeration, flows times loss equals the mean loss.
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 8))
-    edges = [(u, v) for u in range(n) for v in range(u + 1, n) if rng.random() < 0.6 or v == u + 1]
-    edges = sorted([*edges, *(edges[rng.integers(len(edges))] for _ in range(3))])
-    automaton = Automaton.from_transitions([(u, v, 0) for u, v in edges], final=[n - 1])
-    cost, loss = rng.random(len(edges)) * 5, rng.random(len(edges))
+@st.composite
+def chained(draw):
+    """A chain of up to 7 states with ways past it and parallel transitions, as `verify_identities` draws them."""
+    n = draw(st.integers(4, 7))
+    ahead = [(q, r) for q in range(n) for r in range(q + 2, n)]
+    past = draw(st.lists(st.sampled_from(ahead), max_size=9, unique=True))
+    edges = [(q, q + 1) for q in range(n - 1)] + past
+    edges += draw(st.lists(st.sampled_from(edges), min_size=3, max_size=3))
+    return Automaton.from_transitions([(q, r, 0) for q, r in sorted(edges)], final=[n - 1])
+
+
+@given(chained(), st.sampled_from(PROBABILISTIC), st.data())
+def test_identity_1_of_the_specification(automaton, semiring, data):
+    # Pushing gives the probabilities of the paths, flows times losses their mean loss.
+    size = automaton.n_transitions
+    cost, loss = (np.array(data.draw(st.lists(st.floats(0, m), min_size=size, max_size=size))) for m in (5, 1))
     paths = naive.accepting_paths(automaton)
     q = np.exp([-sum(cost[e] for e in path) for path in paths])
     q /= q.sum()
-    pushed = push(automaton, cost)
-    assert close(q, np.exp([-pushed.weight[list(path)].sum() for path in paths]), 1e-12)
+    weight = in_semiring(cost, semiring)
+    pushed = push(automaton, weight, semiring=semiring).weight
+    steps = pushed if semiring is Semiring.REAL else np.exp(-pushed)
+    assert close(q, [steps[list(path)].prod() for path in paths], 1e-12)
     mean = sum(share * loss[list(path)].sum() for share, path in zip(q, paths, strict=True))
-    assert close(flows(automaton, cost).transition @ loss, mean, 1e-12)
+    assert close(flows(automaton, weight, semiring=semiring).transition @ loss, mean, 1e-12)
+    assert close(expected_loss(automaton, weight, loss, semiring=semiring), mean, 1e-12)
 
 
 @pytest.mark.parametrize("semiring", PROBABILISTIC)

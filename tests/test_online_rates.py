@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structens.core import ParameterError
-from structens.online import bounds, rates
+from structens.automata import expert_automaton
+from structens.core import Alphabet, ParameterError, Slots
+from structens.online import Tying, average_weights, bounds, marginal, rates, rounds_of
 
 L, P, T = 10, 5, 200
 LOG_N = L * math.log(P)
@@ -58,15 +59,46 @@ def test_refined_bound_of_the_specification():
     assert printed == pytest.approx(0.5)
 
 
-def test_the_printed_refined_bound_fails_and_the_corrected_one_holds():
-    rng = np.random.default_rng(0)
-    wrong = rng.random((2000, 5))
-    vote_error = (wrong > 0.5).mean(axis=1)
-    corrected = np.array([bounds.refined_vote_loss(w) for w in wrong])
-    assert (vote_error <= corrected + 1e-12).all()
-    assert (corrected <= 2 * wrong.mean(axis=1) + 1e-12).all()
+@st.composite
+def voted(draw):
+    """Records of one length with gold, and beta."""
+    p, length, n = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    code, size = st.integers(0, 2), n * length
+    labels = draw(st.lists(st.lists(code, min_size=p, max_size=p), min_size=size, max_size=size))
+    gold = np.array(draw(st.lists(code, min_size=size, max_size=size)), dtype=np.int32)
+    labels, offsets = np.array(labels, dtype=np.int32), np.arange(n + 1) * length
+    names, alphabet = tuple(f"e{j}" for j in range(p)), Alphabet(("a", "b", "c"))
+    slots = Slots(labels, offsets, np.zeros(labels.shape, int), names, alphabet, gold, np.zeros(n, int))
+    return slots, draw(st.sampled_from([1.0, 0.95, 0.5, 0.05]))
+
+
+@given(voted())
+def test_identity_8_of_the_specification(game):
+    # H_MVote on each record, from the weights averaged over the rounds: the corrected refined bound holds.
+    slots, beta = game
+    weights = average_weights(rounds_of(slots, Tying.learn(slots, "position")), rates.eta_of(beta), 0)
+    for record in range(len(slots)):
+        begin, end = slots.offsets[record : record + 2]
+        gold = slots.gold[begin:end]
+        vote = marginal(expert_automaton(slots, record).automaton, weights.ravel())
+        error = np.mean(np.array(vote.labels) != gold)
+        wrong = (weights * (slots.labels[begin:end] != gold[:, None])).sum(axis=1)
+        assert error <= bounds.refined_vote_loss(wrong) + 1e-9
+        assert bounds.refined_vote_loss(wrong) <= bounds.vote_loss(wrong.mean()) + 1e-9
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_the_refined_bound_lies_between_the_error_and_twice_the_loss(wrong):
+    corrected = bounds.refined_vote_loss(wrong)
+    assert np.mean(np.array(wrong) > 0.5) <= corrected + 1e-12
+    assert corrected <= bounds.vote_loss(np.mean(wrong)) + 1e-12
+
+
+def test_the_printed_refined_bound_fails():
+    # The share of the specification, over random weights.
+    wrong = np.random.default_rng(0).random((2000, 5))
     printed = 2 * wrong.mean(axis=1) - 2 * np.maximum(0, wrong - 0.5).sum(axis=1)
-    assert (vote_error > printed).mean() == pytest.approx(0.87, abs=0.03)
+    assert ((wrong > 0.5).mean(axis=1) > printed).mean() == pytest.approx(0.87, abs=0.03)
 
 
 def test_rand_loss_shrinks_with_the_rounds():
