@@ -78,7 +78,7 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     n_cells = np.int64(1)
     _search(np.int64(0), features, rule, weight, work)
     for step in range(1, n_inner + 1):
-        best = n_cells * 0  # of the type of c, which spares a second compilation of what it goes to
+        best: Any = np.int64(0)  # of the type of c, which spares a second compilation of what it goes to
         for c in range(1, n_cells):
             if cell[c, STATE] == OPEN and (cell[best, STATE] != OPEN or key[c, 0] > key[best, 0] + _TIE * weight):
                 best = c

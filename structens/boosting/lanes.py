@@ -29,20 +29,20 @@ _DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 _WORD = ir.IntType(64)
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     """numba's type of eight float32 numbers in one register."""
 
     def __init__(self) -> None:
-        super().__init__(name="Lanes")  # type: ignore[no-untyped-call]
+        super().__init__(name="Lanes")
 
 
 _lanes = Lanes()
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _FLOATS)
+        super().__init__(dmm, fe_type, _FLOATS)  # type: ignore[no-untyped-call]
 
 
 def _at(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, vector: Any) -> Any:
