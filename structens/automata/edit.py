@@ -9,7 +9,6 @@ Source: Mohri, "Edit-distance of weighted automata: general definitions and algo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structens.automata.edit_kernels import SLACK, product, spread, write
+from structens.automata.edit_kernels import SLACK, product, spread, substitute, write
 from structens.automata.edit_transducer import UNIT, EditCosts, as_string, edit_tables
 from structens.automata.memory import room
 from structens.automata.shortest_path import shortest_path
@@ -128,14 +127,19 @@ def compose_edit(
     m, n = len(string), automaton.n_states
     if n * (m + 1) > 2**31 - 1:
         raise AutomatonError(f"{n} x {m + 1} pairs of states are too many; prune the automaton first")
-    prices = edit_tables(costs, labels, string)
-    alike = float(np.asarray(costs.substitution)) if np.ndim(costs.substitution) == 0 else math.nan
+    table, insertion, deletion = edit_tables(costs, labels, string)
+    alike = np.ndim(costs.substitution) == 0
+    prices = insertion, deletion, float(np.asarray(costs.substitution)) if alike else 0.0
     every = automaton.offsets, automaton.target, labels, weights
     lettered = _lettered(automaton.offsets, labels, automaton.target, labels, weights)
     size = automaton.n_transitions + m * (len(lettered[1]) + automaton.n_transitions + n)
     target, total = room(size + SLACK, np.int32), room(size + SLACK, np.float64)
     offsets, ending = room(n * (m + 1) + 1, np.int64), room(n * (m + 1), np.float64)
-    product(every, lettered, string, (*prices, alike), (target, total, offsets), _row(every[0], np.int32, np.float64))
+    places = np.empty(len(deletion), np.int64), np.empty(m, np.int64)
+    row = *_row(automaton.offsets, np.int32, np.float64), *places
+    product(every, lettered, string, prices, (target, total, offsets), row)
+    if not alike:
+        substitute(automaton.offsets, lettered, table, total)
     ending[:] = np.inf
     ending[m :: m + 1] = final
     is_final = np.zeros(n * (m + 1), dtype=np.bool_)
