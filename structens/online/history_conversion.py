@@ -55,9 +55,9 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
         return SleepingHedge(n_experts, eta)
     if name == "fixed-share":
         return FixedShare(n_experts, eta, share)
-    return SlotAdaHedge(n_experts) if name == "adahedge" else Squint(n_experts)
     if name == "component-hedge":
         return SlotComponentHedge(n_experts, eta)
+    return SlotAdaHedge(n_experts) if name == "adahedge" else Squint(n_experts)
 
 
 def convert_history(
