@@ -50,6 +50,21 @@ def strings(semiring=Semiring.TROPICAL):
     return given_automata.weighted(semiring, number, least_label=-1, most_states=5, most_transitions=7)
 
 
+@given(st.integers(0, 60), st.sampled_from([0.0, 0.3]), STRING, prices(), st.integers(0, 10**6))
+def test_every_transition_of_the_composition(n_transitions, epsilon, y, priced, seed):
+    # Up to 60 ways on from one state: more and fewer than the kernels copy at a time, and multiples of it.
+    costs, (substitution, insertion, deletion) = priced
+    rng = np.random.default_rng(seed)
+    ends = sorted((int(q), int(q) + 1 + int(r)) for q, r in zip(*rng.integers(0, 2, (2, n_transitions)), strict=True))
+    label = np.where(rng.random(n_transitions) < epsilon, EPSILON, rng.integers(0, 3, n_transitions)).tolist()
+    automaton = Automaton.from_transitions([(*e, a) for e, a in zip(ends, label, strict=True)], final=[2])
+    weight = rng.exponential(1.0, n_transitions)
+    made = compose_edit(automaton, weight, y, None, costs)
+    columns = made.automaton.source, made.automaton.target, made.automaton.label, made.automaton.output
+    found = list(zip(*(c.tolist() for c in (*columns, made.weight, made.first)), strict=True))
+    assert found == naive.edit_product(automaton, weight.tolist(), y, substitution, insertion, deletion)
+
+
 @given(strings(), STRING, prices())
 def test_direct_and_general_composition_are_the_same_alignments(weighted, y, priced):
     costs, _ = priced

@@ -204,6 +204,22 @@ def edit_cost(read, written, substitution, insertion, deletion):
     )
 
 
+def edit_product(automaton, weight, y, substitution, insertion, deletion):
+    """Transitions (source, target, read, written, weight, origin) of an automaton with the edit transducer and y."""
+    m, rows = len(y), []
+    for q in range(automaton.n_states):
+        out = range(automaton.offsets[q], automaton.offsets[q + 1])
+        onward = [(e, int(automaton.label[e]), int(automaton.target[e]) * (m + 1)) for e in out]
+        for j in range(m + 1):
+            here = q * (m + 1) + j
+            if j < m:
+                b = int(y[j])
+                rows.append((here, here + 1, -1, b, insertion(b), -1))
+                rows += [(here, r + j + 1, a, b, weight[e] + substitution(a, b), e) for e, a, r in onward if a >= 0]
+            rows += [(here, r + j, a, -1, weight[e] + (deletion(a) if a >= 0 else 0.0), e) for e, a, r in onward]
+    return rows
+
+
 def ngram_cost(labels, ngrams, costs):
     """Cost of every occurrence of every n-gram."""
     return sum(
