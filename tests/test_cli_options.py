@@ -289,4 +289,5 @@ def test_methods_offered_are_the_methods():
     said = run("combine", "e.jsonl", "--method", "nope").refused(code=2)
     assert f"method must be one of {', '.join(METHODS)};" in said
     shown = " ".join(run("combine", "--help").out.split()).partition("--method <str> ")[2].partition(" (default")[0]
+    shown = shown.replace("- ", "-")  # lines are broken at hyphens
     assert set(shown.replace(" or ", ", ").split(", ")) == set(METHODS)
