@@ -82,6 +82,9 @@ class Tally:
             if ensemble.learner != "hedge":
                 self.details["learner"] = ensemble.learner
             self.bounds = dict(ensemble.bounds_)
+        elif isinstance(ensemble, BoostedPaths):
+            self.details = {"tie": str(ensemble.tie), "rounds": ensemble.n_rounds_, "stopped": ensemble.stopped_}
+            self.bounds = dict(ensemble.bounds_)
         elif hasattr(ensemble, "best_"):
             self.details = {"expert": ensemble.best_}
 
