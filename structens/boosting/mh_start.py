@@ -107,7 +107,7 @@ def _nominal(features: Any, d: int) -> NDArray[np.bool_] | None:
     given = np.asarray(features)
     mask = np.zeros(d, np.bool_)
     try:
-        mask[given] = True
+        mask[given if given.size else given.astype(np.int64)] = True
     except IndexError as error:
         raise ParameterError(f"nominal_features must be numbers from 0 to {d - 1}, or a mask: {error}") from None
     return mask
