@@ -10,6 +10,8 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "adaboost_trace": ["Trace"],
         "calibration": ["Isotonic", "Sigmoid", "Temperature"],
         "classifier": ["Classifier"],
+        "co_training": ["DLCoTrain", "DecisionRule"],
+        "coboost": ["CoBoost", "CollapseWarning", "Rule"],
         "deep_esp_boost": ["deep_boost_paths", "deep_step", "objective"],
         "esp_boost": ["Boosted", "boost_paths"],
         "esp_complexity": ["AdditiveComplexity", "SwitchComplexity", "best_by_switches", "switch_complexities"],

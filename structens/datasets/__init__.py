@@ -3,9 +3,11 @@
 from structens.datasets.ads import ads
 from structens.datasets.files import letters, pronunciations, read_experts, speech, tagging
 from structens.datasets.protocol import PAD, disjoint_folds, folds_of, padded
+from structens.datasets.two_views import TwoViews, two_views
 
 __all__ = [
     "PAD",
+    "TwoViews",
     "ads",
     "disjoint_folds",
     "folds_of",
@@ -15,4 +17,5 @@ __all__ = [
     "read_experts",
     "speech",
     "tagging",
+    "two_views",
 ]
