@@ -20,6 +20,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "label_weights": ["signed_weights"],
         "multi_label": ["MultiLabelScores", "held_out_votes", "label_thresholds", "multi_label_scores"],
         "posteriors": ["softmax_posteriors", "vote_posteriors"],
+        "product": ["HammingProduct", "OneAgainstAll"],
         "selection": ["Selection", "select"],
         "stopping": ["OnlineStopping", "smoothed_curve", "smoothed_minimum"],
     },

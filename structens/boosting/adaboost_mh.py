@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from structens.boosting.calibration import Calibrator, calibrator
 from structens.boosting.classifier import Classifier
 from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
-from structens.boosting.hamming_tree import HammingTree
 from structens.boosting.mh_parameters import check_parameters
 from structens.boosting.mh_rounds import Callback, Limits, Validation, boost
 from structens.boosting.mh_start import Start, start_rounds
 from structens.boosting.mh_targets import Targets, signs_of, targets_of
 from structens.boosting.posteriors import softmax_posteriors
 from structens.boosting.prediction import leaves_in, staged_votes_of, votes_of
+from structens.boosting.product import OneAgainstAll
 from structens.boosting.trees import Forest
 from structens.boosting.validation import row_weights_of
 from structens.core import DataError, ParameterError
@@ -113,7 +113,7 @@ class AdaBoostMH(Classifier):
 
     Examples
     --------
-    >>> from structens.boosting import Stump
+    >>> from structens.boosting import HammingTree, Stump
     >>> X, y = np.arange(1.0, 7.0)[:, None], ["a", "a", "b", "b", "c", "c"]
     >>> model = AdaBoostMH(Stump(), n_rounds=1).fit(X, y)
     >>> model.edges_.round(4).tolist(), model.coefficients_.round(6).tolist()
@@ -267,7 +267,7 @@ class AdaBoostMH(Classifier):
         return out
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """The leaf of each row in each round's tree, counted from the left from 0, shape (n, n_rounds_)."""
+        """The leaf of each row in each round's tree, counted from the left from 0, shape (n, trees)."""
         return leaves_in(self.forest_, self._read_again(X))
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
@@ -282,7 +282,9 @@ class AdaBoostMH(Classifier):
             If y holds a class that was not learnt.
         """
         f = self._votes(self._read_again(X), self.n_rounds_)
-        most = sum(tree.coefficient * float(np.abs(tree.vote).max()) for tree in self.forest_.trees)
+        most = (
+            sum(tree.coefficient * float(np.abs(tree.vote).max()) for tree in self.forest_.trees) / self.forest_.width
+        )
         truth = self._truth(y, len(f))
         if truth.ndim == 2:
             return f * truth / most if most > 0 else np.zeros_like(f)
@@ -335,9 +337,10 @@ class AdaBoostMH(Classifier):
     # ---- learning
 
     def _boost(
-        self, base: HammingTree, X: Any, targets: Targets, validation: Validation | None, before: tuple[Any, Any]
+        self, base: Any, X: Any, targets: Targets, validation: Validation | None, before: tuple[Any, Any]
     ) -> Forest:
-        forest, learnt = Forest(targets.n_classes), None
+        width = targets.n_classes if isinstance(base, OneAgainstAll) else 1
+        forest, learnt = Forest(targets.n_classes, width=width), None
         if before[0] is not None:
             forest = self._continued(before, X, targets)
             learnt = self._learnt
@@ -380,7 +383,7 @@ class AdaBoostMH(Classifier):
             )
         if self.n_rounds < forest.n_trees:
             raise ParameterError(f"n_rounds is {self.n_rounds}, but warm_start has {forest.n_trees} rounds already")
-        return Forest(forest.n_classes, list(forest.trees))
+        return Forest(forest.n_classes, list(forest.trees), width=forest.width)
 
     def _features_of_round(self, t: int) -> NDArray[np.int64] | None:
         """The features that round t may cut: drawn by a generator of its own, so that a warm start draws the same."""

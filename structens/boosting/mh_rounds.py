@@ -20,8 +20,8 @@ Callback = Callable[[int, float, Mapping[str, float]], Any]
 class Rounds(Protocol):
     """What makes one base classifier after the other, and changes the weights."""
 
-    def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays:
-        """The next base classifier."""
+    def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays | list[HammingTreeArrays]:
+        """The next base classifier, in one tree or in some."""
 
     def close(self) -> None:
         """Let go of threads."""
@@ -35,9 +35,9 @@ class Validation:
         self.f = np.zeros((len(X), n_classes))
         self.errors: list[float] = []
 
-    def add(self, tree: HammingTreeArrays) -> float:
-        """Error with one tree more: share of rows named wrongly, or of labels where there are many a row."""
-        self.f += votes_of(Forest(self.f.shape[1], [tree]), self.X, 1)
+    def add(self, trees: list[HammingTreeArrays]) -> float:
+        """Error with one round more: share of rows named wrongly, or of labels where there are many a row."""
+        self.f += votes_of(Forest(self.f.shape[1], trees, width=len(trees)), self.X, 1)
         self.errors.append(vote_error(self.f, self.y, self.weight))
         return self.errors[-1]
 
@@ -96,18 +96,16 @@ def boost(rounds: Rounds, forest: Forest, limits: Limits, features: Callable[[in
     rule = OnlineStopping(limits.min_rounds) if limits.early_stopping == "online" else None
     reason = f"{limits.n_rounds} rounds, as many as asked for"
     while forest.n_trees < limits.n_rounds:
-        tree = rounds.play(features(forest.n_trees))
+        played = rounds.play(features(forest.n_trees))
+        trees = played if isinstance(played, list) else [played]
+        tree = trees[0]
         if tree.edge <= limits.least_edge:
             reason = f"no base classifier with positive edge in round {forest.n_trees + 1}"
-            if limits.same_features:
-                break
-            if limits.time_limit is None or time.monotonic() - begin < limits.time_limit:
-                pass
             break
-        forest.append(tree)
+        forest.append(trees)
         errors = {"bound": float(np.prod(forest.numbers("normalizer")))} if limits.callback else {}
         if limits.validation is not None:
-            errors["validation"] = limits.validation.add(tree)
+            errors["validation"] = limits.validation.add(trees)
         if limits.callback is not None and limits.callback(forest.n_trees, tree.edge, errors):
             reason = "the callback said so"
             break

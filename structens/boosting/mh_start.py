@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from structens.boosting.binning import bin_features, default_bins
 from structens.boosting.exact_rounds import ExactRounds
-from structens.boosting.hamming_tree import HammingTree
 from structens.boosting.histogram_rounds import LARGEST_POOL, HistogramRounds, aligned, padded
 from structens.boosting.label_weights import signed_weights
 from structens.boosting.memory import check_memory
 from structens.boosting.mh_targets import Targets
+from structens.boosting.product import HammingProduct, OneAgainstAll
 from structens.boosting.settings import RoundSettings
+from structens.boosting.table_rounds import OneAgainstAllRounds, ProductRounds
+from structens.boosting.value_table import ValueTable
 from structens.core import ParameterError
 
 EXACT_ROWS = 1000  # up to so many the exact engine is as fast
@@ -26,7 +28,7 @@ class Start:
     """What the first round needs: the classifier (its parameters), base learner, data, threads, weights so far."""
 
     model: Any
-    base: HammingTree
+    base: Any
     X: NDArray[Any]
     targets: Targets
     n_threads: int
@@ -44,8 +46,8 @@ def start_rounds(start: Start) -> Any:
     model, targets = start.model, start.targets
     n, d = start.X.shape
     settings = RoundSettings(
-        start.base.n_inner_nodes,
-        start.base.constant,
+        getattr(start.base, "n_inner_nodes", 1),
+        getattr(start.base, "constant", "hybrid"),
         model.votes == "real",
         model.learning_rate,
         model.trim,
@@ -53,8 +55,10 @@ def start_rounds(start: Start) -> Any:
         _counted_rows(targets.row_weight),
         least_share=model.min_weight_fraction_leaf,
     )
+    if isinstance(start.base, (HammingProduct, OneAgainstAll)):
+        return _table_rounds(start, settings)
     exact = model.engine == "exact" or (model.engine == "auto" and (n <= EXACT_ROWS or settings.least_share > 0))
-    what = f"{n:,} rows x {d:,} features x {targets.n_classes:,} classes"
+    what = _size(start)
     nominal = _nominal(model.nominal_features, d)
     if exact:
         check_memory(n * targets.n_classes * 8.0 + 16.0 * n * d, what, model.max_memory)
@@ -67,6 +71,25 @@ def start_rounds(start: Start) -> Any:
     flat = aligned(n * kp, np.float32)
     _weights(start, flat.reshape(n, kp)[:, : targets.n_classes])
     return HistogramRounds(binned, flat, targets.n_classes, settings, start.n_threads, start.learnt is not None)
+
+
+def _table_rounds(start: Start, settings: RoundSettings) -> Any:
+    """Rounds of products, or of stumps one against all."""
+    model, targets = start.model, start.targets
+    n, d = start.X.shape
+    exact = model.engine == "exact" or (model.engine == "auto" and n <= EXACT_ROWS)
+    check_memory(n * (targets.n_classes * 32.0 + d * 4.0), _size(start), model.max_memory)
+    max_bins = None if exact else default_bins(d) if model.max_bins is None else model.max_bins
+    table = ValueTable(start.X, max_bins, _nominal(model.nominal_features, d))
+    weight = _weights(start, np.empty((n, targets.n_classes)))
+    if isinstance(start.base, HammingProduct):
+        return ProductRounds(table, weight, settings, start.base.n_factors, start.base.loop)
+    return OneAgainstAllRounds(table, weight, settings)
+
+
+def _size(start: Start) -> str:
+    n, d = start.X.shape
+    return f"{n:,} rows x {d:,} features x {start.targets.n_classes:,} classes"
 
 
 def histogram_memory(n: int, d: int, n_classes: int, max_bins: int, n_inner_nodes: int) -> float:

@@ -30,7 +30,7 @@ def votes_of(forest: Forest, X: NDArray[Any], n_trees: int, n_threads: int = 1) 
     """
     out = np.zeros((len(X), forest.n_classes))
     for group in _groups(forest):
-        begin, end = group.begin, min(group.end, n_trees)
+        begin, end = group.begin, min(group.end, n_trees * forest.width)
         if begin >= end:
             break
         for rows in _batches(len(X), len(group.used)):
@@ -39,18 +39,19 @@ def votes_of(forest: Forest, X: NDArray[Any], n_trees: int, n_threads: int = 1) 
 
 
 def staged_votes_of(forest: Forest, X: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    """Sum of the votes after each tree, shape (n, K); the same array each time."""
+    """Sum of the votes after each round, shape (n, K); the same array each time."""
     out = np.zeros((len(X), forest.n_classes))
     for group in _groups(forest):
         code = group.codes(X)
         for t in range(group.begin, group.end):
             out += group.add_coded(code, len(X), t, t + 1, 1)
-            yield out
+            if (t + 1) % forest.width == 0:
+                yield out
 
 
 def leaves_in(forest: Forest, X: NDArray[Any]) -> NDArray[np.int32]:
-    """The leaf of each row in each tree, from 0, shape (n, n_trees)."""
-    out = np.zeros((len(X), forest.n_trees), np.int32)
+    """The leaf of each row in each tree, from 0, one column a tree."""
+    out = np.zeros((len(X), len(forest.trees)), np.int32)
     for group in _groups(forest):
         for rows in _batches(len(X), len(group.used)):
             n = rows.stop - rows.start
@@ -139,8 +140,8 @@ def _groups(forest: Forest) -> list[_Group]:
                 groups.append(_Group(forest, begin, t))
                 begin, n_cuts = t, 0
             n_cuts += len(tree.feature)
-        if forest.n_trees > begin:
-            groups.append(_Group(forest, begin, forest.n_trees))
+        if len(forest.trees) > begin:
+            groups.append(_Group(forest, begin, len(forest.trees)))
         kept["groups"] = groups
     out: list[_Group] = kept["groups"]
     return out

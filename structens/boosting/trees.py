@@ -58,6 +58,8 @@ class Forest:
     ----------
     n_classes : int
     trees : list of HammingTreeArrays
+    width : int
+        Trees a round: 1, or K stumps one against all, which share coefficient, edge and Z.
     kept : dict
         What prediction has prepared; forgotten when the trees change, and not pickled.
 
@@ -70,25 +72,26 @@ class Forest:
     n_classes: int
     trees: list[HammingTreeArrays] = field(default_factory=list)
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    width: int = 1
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
-        return len(self.trees)
+        """Number of rounds; of trees, where a round has one."""
+        return len(self.trees) // self.width
 
-    def append(self, tree: HammingTreeArrays) -> None:
-        """Add a tree."""
-        self.trees.append(tree)
+    def append(self, tree: HammingTreeArrays | list[HammingTreeArrays]) -> None:
+        """Add the tree, or the trees, of a round."""
+        self.trees.extend(tree if isinstance(tree, list) else [tree])
         self.kept = {}
 
     def truncate(self, n_trees: int) -> None:
-        """Keep the first trees only."""
-        del self.trees[n_trees:]
+        """Keep the first rounds only."""
+        del self.trees[n_trees * self.width :]
         self.kept = {}
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """One number a tree: `coefficient`, `edge`, `normalizer` or `constant_gain`, shape (n_trees,)."""
-        return np.array([getattr(tree, name) for tree in self.trees], np.float64)
+        """One number a round: `coefficient`, `edge`, `normalizer` or `constant_gain`, shape (n_trees,)."""
+        return np.array([getattr(tree, name) for tree in self.trees[:: self.width]], np.float64)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kept": {}}

@@ -206,7 +206,7 @@ def _encoded_forest(forest: Forest, key: str, arrays: dict[str, NDArray[Any]]) -
     """All trees joined: a handful of arrays, however many trees there are."""
     trees = forest.trees
     for name in _NUMBERS:
-        arrays[f"{key}.{name}"] = forest.numbers(name)
+        arrays[f"{key}.{name}"] = np.array([getattr(tree, name) for tree in trees], np.float64)
     for name in _COLUMNS:
         kind = _KINDS[name]
         arrays[f"{key}.{name}"] = np.concatenate([np.zeros(0, kind), *(getattr(tree, name) for tree in trees)]).astype(
@@ -215,7 +215,7 @@ def _encoded_forest(forest: Forest, key: str, arrays: dict[str, NDArray[Any]]) -
     none = np.zeros((0, forest.n_classes), np.float32)
     arrays[f"{key}.vote"] = np.concatenate([none, *(tree.vote for tree in trees)]).astype(np.float32)
     arrays[f"{key}.n_cuts"] = np.array([len(tree.feature) for tree in trees], np.int64)
-    return {"forest": key, "n_classes": int(forest.n_classes)}
+    return {"forest": key, "n_classes": int(forest.n_classes), "width": int(forest.width)}
 
 
 _KINDS: dict[str, Any] = {
@@ -229,7 +229,8 @@ _KINDS: dict[str, Any] = {
 
 
 def _decoded_forest(value: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
-    key, forest = value["forest"], Forest(n_classes=int(value["n_classes"]))
+    key, width = value["forest"], int(value.get("width", 1))
+    forest = Forest(n_classes=int(value["n_classes"]), width=width)
     n_cuts, vote = arrays[f"{key}.n_cuts"], arrays[f"{key}.vote"]
     total, n_trees = int(n_cuts.sum()), len(n_cuts)
     if n_cuts.dtype.kind != "i" or (n_cuts < 0).any() or vote.shape != (total + n_trees, forest.n_classes):
@@ -240,6 +241,8 @@ def _decoded_forest(value: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> F
         raise ValueError("there must be one entry a cut")
     if any(numbers[name].shape != (n_trees,) for name in _NUMBERS) or vote.dtype != np.float32:
         raise ValueError("there must be one number a tree")
+    if width < 1 or n_trees % width:
+        raise ValueError("the trees do not make whole rounds")
     begin = 0
     for t, m in enumerate(n_cuts.tolist()):
         cuts: dict[str, Any] = {name: columns[name][begin : begin + m] for name in _COLUMNS}
