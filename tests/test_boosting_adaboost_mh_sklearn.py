@@ -12,7 +12,7 @@ from structens.boosting import AdaBoostMH, HammingTree, Stump
 pytestmark = [pytest.mark.compiled, pytest.mark.filterwarnings("ignore")]
 
 
-@parametrize_with_checks([AdaBoostMH(n_rounds=10), AdaBoostMH(Stump(), n_rounds=5, votes="real", learning_rate=0.5)])
+@parametrize_with_checks([AdaBoostMH(n_rounds=10), AdaBoostMH(Stump(), n_rounds=5, learning_rate=0.5)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
