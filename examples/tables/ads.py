@@ -15,10 +15,10 @@ ROWS = {
 PUBLISHED = {which: dict(zip(NAMES, row.split(), strict=True)) for which, row in ROWS.items()}
 
 
-def methods(seed=0):
+def methods():
     """The papers' methods, and what tells their unsaid choices apart."""
     made = papers_methods(BETA)
-    laplace = {"tie": "position", "epsilon": "papers", "noise": "laplace", "seed": seed}
+    laplace = {"tie": "position", "epsilon": "papers", "noise": "laplace"}
     made |= {
         "H_FPL, Laplace noise": lambda: PathExpertEnsemble("fpl", **laplace),
         "H_FPL-CV, Laplace noise": lambda: PathExpertEnsemble("fplcv", **laplace),
@@ -31,7 +31,7 @@ def methods(seed=0):
 
 def measured(which, preset, n=40_000, n_folds=10, seed=0, names=None) -> tuple[Results, dict]:
     """Losses of every method, or of those named, on one set."""
-    made = {name: maker for name, maker in methods(seed).items() if names is None or name in names}
+    made = {name: maker for name, maker in methods().items() if names is None or name in names}
     X = ads(which, preset, n=n, seed=seed)
     results, rounds = run(X, list(disjoint_folds(len(X), M, n_folds, seed=None)), made)
     return results["hamming"], rounds

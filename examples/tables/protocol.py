@@ -95,10 +95,13 @@ def run(X, folds, makers, measures=("hamming",), ignore_tokens=(), oracle=True, 
     sums = {measure: {} for measure in measures}
     rounds = {}
     whole = {measure: _single(X, measure, ignore_tokens, oracle) for measure in measures}
-    for train, test in folds:
+    for k, (train, test) in enumerate(folds):
         learn, rest = X[train], X[test]
         for name, maker in makers.items():
-            ensemble = maker().fit(learn)
+            ensemble = maker()
+            if "seed" in ensemble.get_params(deep=False):  # noise and draws of a fold are its own
+                ensemble.set_params(seed=k)
+            ensemble.fit(learn)
             answers = ensemble.combine(rest).prediction
             for measure in measures:
                 loss, size = _losses(answers, rest, measure, ignore_tokens)
