@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structens.boosting.bandit import BanditRounds, FeatureBandit
 from structens.boosting.calibration import Calibrator, calibrator
 from structens.boosting.classifier import Classifier
 from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
@@ -64,6 +65,9 @@ class AdaBoostMH(Classifier):
         Exact engine only, which "auto" then takes.
     max_features : int, float or None
         How many features, or which share, drawn anew, a tree may cut; None for all.
+    feature_choice : {"uniform", "ucb", "ucbv", "exp3"}
+        How the `max_features` of a round are drawn: anew and at random, or from sets of so many features by a bandit whose
+        reward is what a round takes off the bound on the error (`FeatureBandit`).
     nominal_features : array_like, optional
         Numbers of the features whose values have no order, or a mask; a cut on one parts a value from all others.
     early_stopping : {None, "smoothed", "online"}
@@ -123,6 +127,7 @@ class AdaBoostMH(Classifier):
     """
 
     allows_nan = True
+    allows_sparse = True
     dtypes = (np.float64, np.float32, np.uint8)
 
     forest_: Forest
@@ -145,6 +150,7 @@ class AdaBoostMH(Classifier):
         trim: float = 0.01,
         min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | None = None,
+        feature_choice: str = "uniform",
         nominal_features: Any = None,
         early_stopping: str | None = None,
         validation_fraction: float = 0.1,
@@ -170,6 +176,7 @@ class AdaBoostMH(Classifier):
         self.trim = trim
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
+        self.feature_choice = feature_choice
         self.nominal_features = nominal_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -200,8 +207,8 @@ class AdaBoostMH(Classifier):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Numbers; float64, float32 and uint8 stay as they are. NaN is a missing value.
+        X : array_like or scipy sparse matrix, shape (n, d)
+            Numbers; float64, float32 and uint8 stay as they are. NaN is a missing value. Nothing sparse is made dense.
         y : array_like, shape (n,) or (n, K)
             Single labels of any kind that has an order; or for each label 1 or 0, with NaN where it is not known; or 1,
             -1 and 0 where it is not known.
@@ -349,6 +356,9 @@ class AdaBoostMH(Classifier):
             self.stopped_ = "there is one class only: nothing to learn"
             return forest
         rounds = start_rounds(Start(self, base, X, targets, _threads(self.n_jobs), learnt))
+        if self.feature_choice != "uniform":
+            arms = FeatureBandit(X.shape[1], self._n_features(), self.feature_choice, int(self.random_state or 0))
+            rounds = BanditRounds(rounds, arms, forest.numbers("edge"))
         limits = Limits(
             self.n_rounds,
             self.callback,
@@ -376,7 +386,7 @@ class AdaBoostMH(Classifier):
         forest, classes = before
         same = len(classes) == targets.n_classes and bool((classes == targets.classes).all())
         learnt = getattr(self, "_learnt", None)
-        if not same or learnt is None or learnt.shape[0] != len(X):
+        if not same or learnt is None or learnt.shape[0] != X.shape[0]:
             raise DataError(
                 f"{type(self).__name__}: warm_start goes on from the rows and classes of the last fit, not others",
                 hint="warm_start=False begins anew",
@@ -387,12 +397,16 @@ class AdaBoostMH(Classifier):
 
     def _features_of_round(self, t: int) -> NDArray[np.int64] | None:
         """The features that round t may cut: drawn by a generator of its own, so that a warm start draws the same."""
-        if self.max_features is None:
+        if self.max_features is None or self.feature_choice != "uniform":
             return None
         d = self.n_features_in_
-        wanted = self.max_features * d if isinstance(self.max_features, float) else self.max_features
         rng = np.random.default_rng([0 if self.random_state is None else int(self.random_state), t])
-        return np.sort(rng.permutation(d)[: max(1, min(d, int(wanted)))]).astype(np.int64)
+        return np.sort(rng.permutation(d)[: self._n_features()]).astype(np.int64)
+
+    def _n_features(self) -> int:
+        d, most = self.n_features_in_, self.max_features
+        wanted = d if most is None else most * d if isinstance(most, float) else most
+        return max(1, min(d, int(wanted)))
 
     def _calibrator(self, X: Any, targets: Targets) -> Calibrator | None:
         if self.calibrate is None or targets.multi_label:
@@ -420,13 +434,13 @@ class AdaBoostMH(Classifier):
         if X.shape[1] != self.n_features_in_:
             raise DataError(f"AdaBoostMH: X_val has {X.shape[1]} features, X has {self.n_features_in_}")
         self.classes_, self.multi_label_ = targets.classes, targets.multi_label
-        weight = row_weights_of(sample_weight, len(X), "AdaBoostMH")
-        return Validation(X, self._truth(y, len(X)), weight, targets.n_classes)
+        weight = row_weights_of(sample_weight, X.shape[0], "AdaBoostMH")
+        return Validation(X, self._truth(y, X.shape[0]), weight, targets.n_classes)
 
     def _held_out(self, X: Any, targets: Targets) -> tuple[Any, Targets, Validation]:
         n_folds = max(2, round(1.0 / self.validation_fraction))
-        codes = np.zeros(len(X), np.int32) if targets.multi_label else targets.y
-        if len(X) < n_folds or np.bincount(codes).min() < 2:
+        codes = np.zeros(X.shape[0], np.int32) if targets.multi_label else targets.y
+        if X.shape[0] < n_folds or np.bincount(codes).min() < 2:
             raise DataError(
                 f"AdaBoostMH: early stopping needs {n_folds} rows, and two of each class, to hold some out",
                 hint="give X_val and y_val, or early_stopping=None",

@@ -171,6 +171,9 @@ class Classifier(Estimator):
     def _features(self, X: Any) -> Any:
         if self.allows_sparse and is_sparse(X):
             X = X.tocsc()
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
             data = features_of(X.data.reshape(-1, 1), type(self).__name__, allow_nan=self.allows_nan) if X.nnz else None
             if data is None or X.dtype not in self.dtypes:
                 X = X.astype(self.dtypes[0])

@@ -40,7 +40,7 @@ class CutSearch:
         self.entries, self.kp, self.n_classes = entries, kp, n_classes
         self.n_threads = n_threads
         self.plan = np.array([kp, n_classes, 0], np.int64)
-        self._slot = np.zeros(len(entries.lower), np.int64)
+        self.slot = np.zeros(len(entries.lower), np.int64)
         self.free: list[NDArray[np.float32]] = []
         self.list_features(None)
 
@@ -51,10 +51,12 @@ class CutSearch:
         if features is None:
             self.bins = np.arange(len(self.entries.lower))
         else:
-            ranges = zip(table.feature_first[features].tolist(), table.feature_first[features + 1].tolist(), strict=True)
+            ranges = zip(
+                table.feature_first[features].tolist(), table.feature_first[features + 1].tolist(), strict=True
+            )
             self.bins = np.concatenate([np.zeros(0, np.int64), *(np.arange(a, b) for a, b in ranges)])
-        self._slot[:] = -1
-        self._slot[self.bins] = np.arange(len(self.bins))
+        self.slot[:] = -1
+        self.slot[self.bins] = np.arange(len(self.bins))
         if self.free and len(self.free[0]) != len(self.bins) * self.kp:
             self.free = []
 
@@ -66,7 +68,7 @@ class CutSearch:
         """Histogram of some rows; None: of all."""
         out, table = self.room(), self.entries.table
         if rows is not None:
-            count_rows(rows, self._slot, table, weight, self.kp, out)
+            count_rows(rows, self.slot, table, weight, self.kp, out)
             return out
         part = self.bins, table, weight, self.kp, out
         if self.n_threads == 1:
@@ -88,7 +90,7 @@ class CutSearch:
         """
         score, found = np.full(1, -1.0), np.full((1, 3), -1, np.int64)
         listed = self.features if features is None else features
-        search_cuts(listed, self._slot, self.entries.table, histogram, whole, self.plan, score, found)
+        search_cuts(listed, self.slot, self.entries.table, histogram, whole, self.plan, score, found)
         return None if found[0, 0] < 0 else Cut(float(score[0]), *found[0].tolist())
 
     def best_by_class(
@@ -98,7 +100,7 @@ class CutSearch:
         score = np.abs(whole[: self.n_classes].astype(np.float64))
         found = np.full((self.n_classes, 3), -1, np.int64)
         plan = self.plan + np.array([0, 0, 1])
-        search_cuts(self.features, self._slot, self.entries.table, histogram, whole, plan, score, found)
+        search_cuts(self.features, self.slot, self.entries.table, histogram, whole, plan, score, found)
         return score, found
 
     def positive(self, cut: Cut) -> NDArray[np.bool_]:

@@ -22,6 +22,8 @@ from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL
 from structens.boosting.validation import is_sparse
 from structens.core import ParameterError
 
+NOMINAL_MISSING = NOMINAL + 1  # the last bin is NaN, which no cut asks for
+
 
 class EntryTable(NamedTuple):
     """What kernels read. Bins of all features are numbered through."""
@@ -33,7 +35,7 @@ class EntryTable(NamedTuple):
     feature_first: Any  # int64, (d + 1,): bins of a feature
     place: Any  # int64, (d,): position of the implicit bin
     implicit: Any  # int64, (d,): whether a row is in it
-    kind: Any  # int64, (d,): NUMERIC, MISSING (the last bin is NaN), NOMINAL
+    kind: Any  # int64, (d,): NUMERIC, MISSING (the last bin is NaN), NOMINAL, NOMINAL_MISSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Entries:
         """Threshold and kind of test of a cut."""
         table = self.table
         first, last = table.feature_first[feature], table.feature_first[feature + 1]
-        if table.kind[feature] == NOMINAL:
+        if table.kind[feature] >= NOMINAL:
             return self.bounds(feature, low)[0], EQUAL
         if low == table.place[feature] and not table.implicit[feature]:
             low += 1
@@ -177,7 +179,7 @@ class _DenseColumns:
         begin = int(sizes[:place].sum())
         rows = np.concatenate([order[:begin], order[begin + sizes[place] :]])
         missing = len(sizes) > len(lower)
-        kind = NOMINAL if nominal else MISSING if missing else NUMERIC
+        kind = (NOMINAL_MISSING if missing else NOMINAL) if nominal else MISSING if missing else NUMERIC
         nan = [np.nan] * missing
         bounds = tuple(np.delete(np.concatenate([b, nan]), place) for b in (lower, upper))
         hidden = float(lower[place]), float(upper[place])
@@ -210,7 +212,9 @@ class _SparseColumns:
         lower, upper, code = _bin_column(values, MOST_BINS if nominal else max_bins)
         _check_nominal(j, nominal, lower, upper)
         if ((lower < 0) & (upper > 0)).any():  # zero parts such a bin
-            low, high = (_bin_column(np.where(side, values, np.nan), max(1, max_bins // 2)) for side in (values < 0, values > 0))
+            low, high = (
+                _bin_column(np.where(side, values, np.nan), max(1, max_bins // 2)) for side in (values < 0, values > 0)
+            )
             code = np.where(values < 0, low[2], high[2].astype(np.int64) + len(low[0]))
             lower, upper = (np.concatenate([low[k], high[k]]) for k in (0, 1))
         sizes = np.bincount(code, minlength=len(lower)).astype(np.int64)
@@ -219,7 +223,8 @@ class _SparseColumns:
         place = int(np.searchsorted(lower, 0.0))
         ordered = rows[np.argsort(code, kind="stable")]
         bounds = np.concatenate([lower, nan]), np.concatenate([upper, nan])
-        return _Column(sizes, ordered, bounds, place, implicit, zero, MISSING if missing and not nominal else kind)
+        kind = (NOMINAL_MISSING if nominal else MISSING) if missing else kind
+        return _Column(sizes, ordered, bounds, place, implicit, zero, kind)
 
 
 def _check_nominal(j: int, nominal: bool, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:

@@ -60,8 +60,8 @@ def search_cuts(listed, slot, table, histogram, whole, plan, score, found):  # t
             continue
         place, at = table.place[j], slot[first]
         positions = last - first + 1
-        if table.kind[j] == NOMINAL:
-            for p in range(positions):
+        if table.kind[j] >= NOMINAL:
+            for p in range(positions - (table.kind[j] > NOMINAL)):
                 if p != place:
                     _take(side, histogram, at + p - (p > place), plan[0])
                 elif table.implicit[j]:
@@ -104,9 +104,7 @@ def reweight_rows(leaf, for_positive, for_negative, kp, weight):  # type: ignore
     for row in range(len(leaf)):
         for c in range(0, kp, 8):
             k = leaf[row] * kp + c
-            new = reweight(
-                load(weight, row * kp + c), load(for_positive, k), load(for_negative, k), np.float32(1e-30)
-            )
+            new = reweight(load(weight, row * kp + c), load(for_positive, k), load(for_negative, k), np.float32(1e-30))
             store(weight, row * kp + c, new)
 
 

@@ -38,7 +38,7 @@ class Grown:
 class Grower(Protocol):
     """A base learner at work."""
 
-    def grow(self, search: CutSearch, weight: NDArray[np.float32], rounds: Any) -> Grown:
+    def grow(self, search: CutSearch, weight: NDArray[np.float32]) -> Grown:
         """The base classifier for these weights, (n * kp,)."""
 
 
@@ -78,7 +78,7 @@ class EntryRounds:
         if features is not None or self._listed is not None:
             self.search.list_features(features)
             self._listed = features
-        grown = self.grower.grow(self.search, self.weight, self)
+        grown = self.grower.grow(self.search, self.weight)
         n_leaves, k = len(grown.vote), self.n_classes
         sums = np.zeros(2 * n_leaves * self.kp)
         leaf_sums(grown.leaf, self.weight, self.kp, sums)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from structens.boosting.bandit import BANDITS
 from structens.boosting.calibration import calibrator
 from structens.boosting.hamming_tree import HammingTree
 from structens.boosting.label_weights import SCHEMES
@@ -15,6 +16,7 @@ _CHOICES = {
     "votes": ("discrete", "real"),
     "engine": ("auto", "exact", "histogram"),
     "label_weights": (None, *SCHEMES),
+    "feature_choice": ("uniform", *BANDITS),
     "early_stopping": (None, "smoothed", "online"),
 }
 
@@ -50,6 +52,8 @@ def check_parameters(model: Any) -> Any:
     features = model.max_features
     if features is not None and (features <= 0 or (isinstance(features, float) and features > 1)):
         raise ParameterError(f"max_features must be a number of features, or a share up to 1.0; got {features!r}")
+    if features is None and model.feature_choice != "uniform":
+        raise ParameterError(f"feature_choice {model.feature_choice!r} needs max_features: how many an arm has")
     if not isinstance(model.n_jobs, (int, np.integer)) or model.n_jobs == 0:
         raise ParameterError(f"n_jobs must be a number of threads, or -1 for one a core; got {model.n_jobs!r}")
     if model.calibrate is not None:

@@ -32,7 +32,7 @@ class Validation:
 
     def __init__(self, X: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64], n_classes: int) -> None:
         self.X, self.y, self.weight = X, y, weight / weight.sum()
-        self.f = np.zeros((len(X), n_classes))
+        self.f = np.zeros((X.shape[0], n_classes))
         self.errors: list[float] = []
 
     def add(self, trees: list[HammingTreeArrays]) -> float:

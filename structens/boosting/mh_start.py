@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.any_cut import AnyCut
 from structens.boosting.binning import bin_features, default_bins
+from structens.boosting.entry_start import entry_rounds
 from structens.boosting.exact_rounds import ExactRounds
 from structens.boosting.histogram_rounds import LARGEST_POOL, HistogramRounds, aligned, padded
 from structens.boosting.label_weights import signed_weights
 from structens.boosting.memory import check_memory
 from structens.boosting.mh_targets import Targets
+from structens.boosting.nominal import Indicator
 from structens.boosting.product import HammingProduct, OneAgainstAll
 from structens.boosting.settings import RoundSettings
 from structens.boosting.table_rounds import OneAgainstAllRounds, ProductRounds
+from structens.boosting.validation import is_sparse
 from structens.boosting.value_table import ValueTable
 from structens.core import ParameterError
 
@@ -55,6 +59,9 @@ def start_rounds(start: Start) -> Any:
         _counted_rows(targets.row_weight),
         least_share=model.min_weight_fraction_leaf,
     )
+    if is_sparse(start.X) or isinstance(start.base, (AnyCut, Indicator)):
+        nominal = _nominal(model.nominal_features, d)
+        return entry_rounds(start, settings, nominal, lambda out: _weights(start, out))
     if isinstance(start.base, (HammingProduct, OneAgainstAll)):
         return _table_rounds(start, settings)
     exact = model.engine == "exact" or (model.engine == "auto" and (n <= EXACT_ROWS or settings.least_share > 0))

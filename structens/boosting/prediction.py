@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.any_cut import EstimatorCut, EstimatorCuts
 from structens.boosting.prediction_kernels import ROWS, add_votes, leaves_of
 from structens.boosting.trees import AT_LEAST_OR_NAN_BELOW, EQUAL, Forest
+from structens.boosting.validation import is_sparse
 
 _MOST_CUTS = 60_000  # of a group of trees: its thresholds are numbered with two bytes
 _MOST_CODES = 16 * 2**20  # numbers coded at a time
@@ -23,43 +25,38 @@ def votes_of(forest: Forest, X: NDArray[Any], n_trees: int, n_threads: int = 1) 
     Parameters
     ----------
     forest : Forest
-    X : ndarray of float32, float64 or uint8, shape (n, d)
+    X : ndarray of float32, float64 or uint8, or sparse matrix, shape (n, d)
     n_trees : int
     n_threads : int
         Rows are shared out; the answer does not depend on it.
     """
-    out = np.zeros((len(X), forest.n_classes))
+    out = np.zeros((X.shape[0], forest.n_classes))
     for group in _groups(forest):
         begin, end = group.begin, min(group.end, n_trees * forest.width)
         if begin >= end:
             break
-        for rows in _batches(len(X), len(group.used)):
-            out[rows] += group.add(X[rows], begin, end, n_threads)
+        for rows, part in _parts(X, len(group.used)):
+            out[rows] += group.add(part, begin, end, n_threads)
     return out
 
 
 def staged_votes_of(forest: Forest, X: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
     """Sum of the votes after each round, shape (n, K); the same array each time."""
-    out = np.zeros((len(X), forest.n_classes))
+    out = np.zeros((X.shape[0], forest.n_classes))
     for group in _groups(forest):
         code = group.codes(X)
         for t in range(group.begin, group.end):
-            out += group.add_coded(code, len(X), t, t + 1, 1)
+            out += group.add_coded(code, X.shape[0], t, t + 1, 1)
             if (t + 1) % forest.width == 0:
                 yield out
 
 
 def leaves_in(forest: Forest, X: NDArray[Any]) -> NDArray[np.int32]:
     """The leaf of each row in each tree, from 0, one column a tree."""
-    out = np.zeros((len(X), len(forest.trees)), np.int32)
+    out = np.zeros((X.shape[0], len(forest.trees)), np.int32)
     for group in _groups(forest):
-        for rows in _batches(len(X), len(group.used)):
-            n = rows.stop - rows.start
-            shape, code = group.shape(n), group.codes(X[rows])
-            trees = np.array([0, group.end - group.begin])
-            found = np.zeros((n, group.end - group.begin), np.int32)
-            leaves_of(code, shape, trees, group.cuts, group.children, found)
-            out[rows, group.begin : group.end] = found
+        for rows, part in _parts(X, len(group.used)):
+            out[rows, group.begin : group.end] = group.leaves(part)
     return out
 
 
@@ -101,19 +98,29 @@ class _Group:
 
     def codes(self, X: NDArray[Any]) -> NDArray[np.uint16]:
         """How many thresholds each number reaches; one more for NaN."""
-        n = len(X)
+        n = X.shape[0]
         code = np.zeros((-(-n // ROWS), len(self.used), ROWS), np.uint16)
         padded = np.zeros(code.shape[0] * ROWS, np.uint16)
         for j, feature in enumerate(self.used):
-            column, ranks = X[:, feature], self.thresholds[j]
-            padded[:n] = np.searchsorted(ranks, column, side="right")
-            if X.dtype.kind == "f":
-                padded[:n][np.isnan(column)] = len(ranks) + 1
+            ranks = self.thresholds[j]
+            if is_sparse(X):  # column by column: zeros, then what is stored
+                held = slice(X.indptr[feature], X.indptr[feature + 1])
+                padded[:n] = np.searchsorted(ranks, 0.0, side="right")
+                padded[X.indices[held]] = _ranks(ranks, X.data[held])
+            else:
+                padded[:n] = _ranks(ranks, X[:, feature])
             code[:, j] = padded.reshape(-1, ROWS)
         return code.reshape(-1)
 
+    def leaves(self, X: NDArray[Any]) -> NDArray[np.int32]:
+        """The leaf of each row in each tree, shape (n, trees)."""
+        trees = np.array([0, self.end - self.begin])
+        found = np.zeros((X.shape[0], self.end - self.begin), np.int32)
+        leaves_of(self.codes(X), self.shape(X.shape[0]), trees, self.cuts, self.children, found)
+        return found
+
     def add(self, X: NDArray[Any], begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
-        return self.add_coded(self.codes(X), len(X), begin, end, n_threads)
+        return self.add_coded(self.codes(X), X.shape[0], begin, end, n_threads)
 
     def add_coded(self, code: NDArray[np.uint16], n: int, begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
         out = np.zeros(n * self.kp)
@@ -130,12 +137,22 @@ class _Group:
         return out.reshape(n, self.kp)[:, : self.n_classes]
 
 
-def _groups(forest: Forest) -> list[_Group]:
+def _ranks(ranks: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.int64]:
+    code = np.searchsorted(ranks, values, side="right")
+    if values.dtype.kind == "f":
+        code[np.isnan(values)] = len(ranks) + 1
+    return code
+
+
+def _groups(forest: Forest) -> list[Any]:
     """The forest in groups of trees; kept with it until a tree is added."""
     kept = forest.kept
     if "groups" not in kept:
-        groups, begin, n_cuts = [], 0, 0
-        for t, tree in enumerate(forest.trees):
+        groups, begin, n_cuts = list[Any](), 0, 0
+        if forest.trees and isinstance(forest.trees[0], EstimatorCut):
+            groups.append(EstimatorCuts(forest.trees, 0, len(forest.trees)))
+            begin = len(forest.trees)
+        for t, tree in enumerate(forest.trees[begin:]):
             if n_cuts + len(tree.feature) > _MOST_CUTS and t > begin:
                 groups.append(_Group(forest, begin, t))
                 begin, n_cuts = t, 0
@@ -143,8 +160,20 @@ def _groups(forest: Forest) -> list[_Group]:
         if len(forest.trees) > begin:
             groups.append(_Group(forest, begin, len(forest.trees)))
         kept["groups"] = groups
-    out: list[_Group] = kept["groups"]
+    out: list[Any] = kept["groups"]
     return out
+
+
+def _parts(X: Any, n_features: int) -> Iterator[tuple[slice, Any]]:
+    """X in parts of which codes fit into memory; sparse ones in column order."""
+    parts = list(_batches(X.shape[0], n_features))
+    if len(parts) == 1:
+        yield parts[0], X
+    elif is_sparse(X):
+        X = X.tocsr()
+        yield from ((rows, X[rows].tocsc()) for rows in parts)
+    else:
+        yield from ((rows, X[rows]) for rows in parts)
 
 
 def _batches(n: int, n_features: int) -> Iterator[slice]:

@@ -42,7 +42,7 @@ class TreeGrower:
     def __init__(self, n_inner_nodes: int, rule: str) -> None:
         self.n_inner_nodes, self.rule = n_inner_nodes, rule
 
-    def grow(self, search: CutSearch, weight: NDArray[np.float32], rounds: Any) -> Grown:
+    def grow(self, search: CutSearch, weight: NDArray[np.float32]) -> Grown:
         """The tree for these weights."""
         k = search.n_classes
         cells = [_Cell(None, search.sums(weight).astype(np.float32), np.zeros(k))]
@@ -76,7 +76,9 @@ class TreeGrower:
         edge = constant if cell.cut is None else cell.cut.edge
         cell.key = edge - (constant if self.rule == "multiboost" and not root else cell.vote_edge)
 
-    def _split(self, cell: _Cell, cells: list[_Cell], search: CutSearch, weight: NDArray[np.float32], last: bool) -> None:
+    def _split(
+        self, cell: _Cell, cells: list[_Cell], search: CutSearch, weight: NDArray[np.float32], last: bool
+    ) -> None:
         cut, k = cell.cut, search.n_classes
         if cut is None:
             return
