@@ -23,6 +23,8 @@ from structens.boosting.esp_slots import PathExperts
 from structens.core import ParameterError
 
 SURROGATES = ("exp", "logistic")
+MOST_KEPT = 2**24
+"""Margins of paths in use that are kept, in numbers."""
 
 
 def deep_boost_paths(
@@ -129,6 +131,7 @@ class _Game:
         self.ledger = Ledger()
         self.alpha: list[float] = []
         self.penalties: list[float] = []
+        self.kept: dict[int, NDArray[np.float64]] = {}
         self.log_s, self.d = self._distribution()
         self.fallback = np.zeros(0, dtype=np.int64)
 
@@ -158,7 +161,7 @@ class _Game:
             new = -math.inf  # among the old ones
         if j is not None and abs(j[1]) >= new:
             number, best = j[0], self.ledger.paths[j[0]]
-            rho = paths.margin(best)
+            rho = self._margin(number)
             right, wrong = masses_of(rho, self.d)
         elif new <= 2.0 * TOLERANCE:
             return False
@@ -171,15 +174,20 @@ class _Game:
             if a <= 0.0:
                 continue
             path = self.ledger.paths[j]
-            if self.paths.is_additive:
-                edge = float(gain[path].sum())
-            else:
-                right, wrong = masses_of(self.paths.margin(path), self.d)
-                edge = right - wrong
+            edge = float(gain[path].sum()) if self.paths.is_additive else float(self.d @ self._margin(j))
             value = edge - scale * self.penalties[j]
             if abs(value) > 1e-9 and (best is None or abs(value) > abs(best[1])):
                 best = (j, value)
         return best
+
+    def _margin(self, j: int) -> NDArray[np.float64]:
+        """Margins of a path in use, kept where they are few."""
+        if j in self.kept:
+            return self.kept[j]
+        rho = self.paths.margin(self.ledger.paths[j])
+        if len(rho) * (len(self.kept) + 1) <= MOST_KEPT:
+            self.kept[j] = rho
+        return rho
 
     def _step(
         self,
