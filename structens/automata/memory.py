@@ -1,9 +1,9 @@
 """Memory for large arrays, taken over from arrays that nobody holds any more.
 
-The C library gives up to 32 MB of freed memory to whoever asks next; larger pieces go back to the system, and the
-pages that come anew have to be cleared, which takes longer than filling them. Here larger pieces are kept too, up to
-`KEPT` bytes of a process, marked so that the system takes them when it is short of memory (Linux: MADV_FREE). A piece
-is kept only once its array and all views of it are gone.
+Freed memory goes back to the system where a piece is over 32 MB or lies at the end of the heap (glibc), and pages that
+come anew have to be cleared, which takes longer than filling them. Here large pieces are kept, up to `KEPT` bytes of a
+process, marked so that the system takes them when it is short of memory (Linux: MADV_FREE). A piece is kept only once
+its array and all views of it are gone.
 """
 
 from __future__ import annotations
