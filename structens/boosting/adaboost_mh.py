@@ -66,8 +66,8 @@ class AdaBoostMH(Classifier):
     max_features : int, float or None
         How many features, or which share, drawn anew, a tree may cut; None for all.
     feature_choice : {"uniform", "ucb", "ucbv", "exp3"}
-        How the `max_features` of a round are drawn: anew and at random, or from sets of so many features by a bandit whose
-        reward is what a round takes off the bound on the error (`FeatureBandit`).
+        How the `max_features` of a round are drawn: anew and at random, or from sets of so many features by a bandit
+        whose reward is what a round takes off the bound on the error (`structens.boosting.bandit`).
     nominal_features : array_like, optional
         Numbers of the features whose values have no order, or a mask; a cut on one parts a value from all others.
     early_stopping : {None, "smoothed", "online"}

@@ -1,7 +1,7 @@
 """Any binary classifier as the cut of a base classifier: Kegl's alternating scheme (2014, section 3.2).
 
-Given votes v, row i is labelled by the sign of its sum of w_il v_l y_il over labels and weighs the size of that sum; the
-classifier learns these; given the cut, v is best by sign. This goes on while the edge rises.
+Given votes v, row i is labelled by the sign of its sum of w_il v_l y_il over labels and weighs the size of that sum;
+the classifier learns these; given the cut, v is best by sign. This goes on while the edge rises.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TIE = 1e-12
 class AnyCut(Estimator):
     """A vote vector times the answer of any binary classifier of scikit-learn, such as a linear one.
 
-    Each round fits the classifier some times, on rows labelled -1 and +1 and weighted. A model with such cuts is pickled;
-    the model file, which runs no code when opened, does not hold it. Feature importances are zero.
+    Each round fits the classifier some times, on rows labelled -1 and +1 and weighted. A model with such cuts can be
+    pickled; the model file, which runs no code when opened, does not hold it. Feature importances are zero.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ class AnyCut(Estimator):
     max_alternations : int
         Most fits from each start.
     n_starts : int
-        Vote vectors to start from: the first is the best without a cut by the class that has most weight wrong, the others
-        are drawn at random.
+        Vote vectors to start from: the heaviest class against all others, then random ones.
     random_state : int
         Seed of the starts; they are drawn anew each round.
 
@@ -85,7 +84,7 @@ class EstimatorCuts:
 
     used: tuple[int, ...] = ()
 
-    def __init__(self, trees: list[EstimatorCut], begin: int, end: int) -> None:
+    def __init__(self, trees: list[Any], begin: int, end: int) -> None:
         self.trees, self.begin, self.end = trees[begin:end], begin, end
 
     def codes(self, X: Any) -> Any:
@@ -160,8 +159,8 @@ class AnyCutRounds:
         # drawn by the weights, so that each round draws anew, and a warm start draws the same
         rng = np.random.default_rng([self.base.random_state, int.from_bytes(self.weight[:1].tobytes()[:4], "little")])
         best: tuple[float, Any, NDArray[np.bool_]] = (-1.0, None, np.zeros(len(self.weight), np.bool_))
-        for vote in self._starts(rng):
-            reached = -1.0
+        for start in self._starts(rng):
+            vote, reached = start, -1.0
             for _ in range(self.base.max_alternations):
                 found = self._fit(self.weight @ vote)
                 if found is None or found[0] <= reached + TIE:
@@ -179,7 +178,7 @@ class AnyCutRounds:
         return [first, *(rng.choice([-1.0, 1.0], n_classes) for _ in range(self.base.n_starts - 1))]
 
     def _fit(self, pseudo: NDArray[np.float64]) -> tuple[float, Any, NDArray[np.bool_]] | None:
-        """The classifier on labels sign(pseudo) and weights of that size: its edge with the best votes, and its answer."""
+        """The classifier for labels and weights of that sign and size: edge with the best votes, its answer."""
         label, size = np.where(pseudo > 0, 1, -1), np.abs(pseudo)
         used = size > TIE * size.max(initial=0.0)
         if len(np.unique(label[used])) < 2:

@@ -1,7 +1,8 @@
 """Which features the next base classifier may cut, learnt by a bandit from how much earlier ones earned.
 
-Arms are sets of features, the reward of a round is what its base classifier takes off the bound on the error. Busa-Fekete
-and Kegl, "Accelerating AdaBoost using UCB" (KDD Cup 2009) and "Fast boosting using adversarial bandits" (ICML 2010).
+Arms are sets of features, the reward of a round is what its base classifier takes off the bound on the error.
+Busa-Fekete and Kegl, "Accelerating AdaBoost using UCB" (KDD Cup 2009) and "Fast boosting using adversarial bandits"
+(ICML 2010).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class FeatureBandit:
         Features of an arm; they are shared out at random, and the last arm may have fewer.
     policy : {"ucb", "ucbv", "exp3"}
         "ucb": the largest mean + sqrt(2 ln t / pulls), Auer et al. (2002). "ucbv": the same with the variance of the
-        rewards, Audibert et al. (2009). "exp3": at random, weights multiplied by rewards over probabilities, Auer et al.
-        (2002b), gamma .01.
+        rewards, Audibert et al. (2009). "exp3": at random, by weights that grow with rewards over probabilities, Auer et
+        al. (2002b), gamma .01.
     random_state : int
 
     Examples
@@ -100,8 +101,9 @@ class FeatureBandit:
     def probabilities(self) -> NDArray[np.float64]:
         """Of the arms, for "exp3"."""
         weight = np.exp(self.log_weight - self.log_weight.max())
-        out: NDArray[np.float64] = (1.0 - self.gamma) * weight / weight.sum() + self.gamma / len(self.arms)
-        return out / out.sum()
+        out = (1.0 - self.gamma) * weight / weight.sum() + self.gamma / len(self.arms)
+        shares: NDArray[np.float64] = out / out.sum()
+        return shares
 
 
 class BanditRounds:

@@ -41,7 +41,7 @@ class EntryCuts:
         return None if found is None else self._cut(found[1:], signed)
 
     def best_cuts(self, signed: NDArray[np.float64], features: NDArray[np.int64]) -> list[Cut]:
-        """For each class the cut, or the constant, of the largest edge; the constant and the first of equal ones win."""
+        """For each class the cut, or the constant, of the largest edge; the constant and the first win ties."""
         histogram, whole = self._count(signed, features)
         _, found = self.search.best_by_class(histogram, whole)
         self.search.free.append(histogram)

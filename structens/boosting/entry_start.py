@@ -1,4 +1,4 @@
-"""From data to rounds where trees on dense features are not meant: sparse features, indicators, cuts by any classifier."""
+"""From data to rounds where it is not trees on dense features: sparse ones, indicators, cuts by any classifier."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def entry_memory(X: Any, n_classes: int, n_inner_nodes: int) -> float:
     kp, n, d = padded(n_classes + 1), X.shape[0], X.shape[1]
     n_entries = X.nnz if is_sparse(X) else n * d
     histogram = 4.0 * kp * min(n_entries, MOST_BINS * d)
-    return n * kp * 12.0 + n_entries * 28.0 + max(3 * histogram, min(histogram * (n_inner_nodes + 1), LARGEST_POOL))
+    pool = max(3 * histogram, min(histogram * (n_inner_nodes + 1), LARGEST_POOL))
+    return float(n * kp * 12.0 + n_entries * 28.0 + pool)
 
 
 def _table_rounds(start: Any, entries: Entries, settings: RoundSettings, weights: Any) -> Any:

@@ -21,9 +21,9 @@ from structens.core import Estimator, ParameterError
 class Indicator(Estimator):
     """One cut, and one vote vector: on a nominal feature any set of its values goes to the + side.
 
-    Signs u of the values and votes v of the classes are made best in turn, by the signs of M v and of u M for the sums M of
-    signed weights by value and class, while the edge rises. Other features are cut by thresholds, as stumps do. Values not
-    learnt from, and missing ones, go with the larger set of values.
+    Signs u of the values and votes v of the classes are made best in turn, by the signs of M v and of u M for the sums
+    M of signed weights by value and class, while the edge rises. Other features are cut by thresholds, as stumps do.
+    Values not learnt from, and missing ones, go with the larger set of values.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class IndicatorGrower:
 
 
 def best_signs(sums: NDArray[np.float64], n_starts: int, rng: np.random.Generator) -> tuple[float, NDArray[np.float64]]:
-    """Signs u of the rows that make the sum of sizes of u M large, not all the same; -1 and all ones where there are none.
+    """Signs u of the rows, not all the same, that make the sum of sizes of u M large; -1 and ones where there are none.
 
     Parameters
     ----------

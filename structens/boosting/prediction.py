@@ -19,7 +19,7 @@ _MOST_CUTS = 60_000  # of a group of trees: its thresholds are numbered with two
 _MOST_CODES = 16 * 2**20  # numbers coded at a time
 
 
-def votes_of(forest: Forest, X: NDArray[Any], n_trees: int, n_threads: int = 1) -> NDArray[np.float64]:
+def votes_of(forest: Forest, X: Any, n_trees: int, n_threads: int = 1) -> NDArray[np.float64]:
     """Sum of the votes of the first trees, shape (n, K).
 
     Parameters
@@ -96,7 +96,7 @@ class _Group:
     def shape(self, n: int) -> NDArray[np.int64]:
         return np.array([0, -(-n // ROWS), n, len(self.used), self.kp, self.most_leaves], np.int64)
 
-    def codes(self, X: NDArray[Any]) -> NDArray[np.uint16]:
+    def codes(self, X: Any) -> NDArray[np.uint16]:
         """How many thresholds each number reaches; one more for NaN."""
         n = X.shape[0]
         code = np.zeros((-(-n // ROWS), len(self.used), ROWS), np.uint16)

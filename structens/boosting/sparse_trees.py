@@ -7,7 +7,6 @@ the non-zeros of its smaller child, and one look at each bin.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +56,7 @@ class TreeGrower:
                 break
             best.made = step
             if best.cut is None:
-                best.vote, best.state = votes_for(best.whole[:k]), _CLOSED
+                best.vote, best.state = votes_for(best.whole[:k].astype(np.float64)), _CLOSED
                 continue
             self._split(best, cells, search, weight, last=step == self.n_inner_nodes)
         for cell in cells:
@@ -96,11 +95,11 @@ class TreeGrower:
         cells.extend(sides)
         if last:
             return
-        sides[small].histogram = search.count(weight, rows[small])
+        counted = sides[small].histogram = search.count(weight, rows[small])
         if cell.histogram is None:
             sides[1 - small].histogram = search.count(weight, rows[1 - small])
         else:
-            np.subtract(cell.histogram, sides[small].histogram, out=cell.histogram)
+            np.subtract(cell.histogram, counted, out=cell.histogram)
             sides[1 - small].histogram, cell.histogram = cell.histogram, None
         for side in sides:
             self._look(side, search)
@@ -117,7 +116,7 @@ def _release(cell: _Cell, search: CutSearch) -> None:
 
 def _finished(cells: list[_Cell], search: CutSearch) -> Grown:
     """The tree in arrays; leaves from left to right."""
-    leaf, votes = np.zeros(search.entries.n, np.int32), []
+    leaf, votes = np.zeros(search.entries.n, np.int32), list[NDArray[np.float64]]()
     number, stack = {}, [0]
     cuts = sorted((c for c in range(len(cells)) if cells[c].state == _CUT), key=lambda c: cells[c].made)
     number.update({c: place for place, c in enumerate(cuts)})
