@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structens.boosting.compiled import entry, inner
+from structens.boosting.compiled import lean_entry, lean_inner
 from structens.boosting.histogram_layout import (
     CLOSED,
     CUT,
@@ -51,11 +51,13 @@ class ExactWork(NamedTuple):
     positive: Any  # bool, (n,)
     spare: Any  # int32, (n,)
     sums: Any  # float64, (K,)
+    stack: Any  # int64, (cells,)
+    ordered: Any  # float64, (cells, K): votes of the leaves from left to right
     mass: Any  # float64, (n,): sum of the sizes of a row's weights
     least: Any  # float64, (1,): share of the weight that both sides of a cut must have
 
 
-@entry
+@lean_entry
 def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     """Grow a tree on the listed features.
 
@@ -98,7 +100,7 @@ def grow_exact(features, plan, work, out):  # type: ignore[no-untyped-def]
     out[0], out[3], out[4] = weight, n_cells, _leaves(n_cells, features, work)
 
 
-@entry
+@lean_entry
 def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
     """Multiply the weights by exp(-h y) / total."""
     n, n_classes = weight.shape
@@ -111,7 +113,7 @@ def reweight_exact(votes, weight, leaf, total):  # type: ignore[no-untyped-def]
                 weight[row, c] = min(w * np.exp(votes[leaf[row], c]) / total, -1e-300)
 
 
-@inner
+@lean_inner
 def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     """The best cut of a cell, or its constant, and by how much it raises the edge. Kegl (2014), Figures 2 and 3."""
     cell, key = work.cell, work.key
@@ -132,7 +134,7 @@ def _search(it, features, rule, weight, work):  # type: ignore[no-untyped-def]
     key[it, 0] = edge - (constant if rule == MULTIBOOST and it > 0 else key[it, 1])
 
 
-@inner
+@lean_inner
 def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     """Try all cuts on one feature; returns the best score so far."""
     cell, order, column = work.cell, work.order[j], work.column[j]
@@ -185,7 +187,7 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@lean_inner
 def _clear(sums):  # type: ignore[no-untyped-def]
     """Zeros in place (a slice takes numba seconds to compile); returns 0."""
     for c in range(len(sums)):
@@ -193,7 +195,7 @@ def _clear(sums):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@inner
+@lean_inner
 def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
     """+1 where the edge of the class is positive, else -1: of the cell's cut, or of the constant."""
     for c in range(work.weight.shape[1]):
@@ -203,7 +205,7 @@ def _set_votes(it, weight, work):  # type: ignore[no-untyped-def]
         work.vote[it, c] = 1.0 if edge > _TIE * weight else -1.0
 
 
-@inner
+@lean_inner
 def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side in all features; two new cells."""
     cell, key, order = work.cell, work.key, work.order
@@ -250,13 +252,12 @@ def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
         key[child, 0], key[child, 1] = 0.0, edge_minus if k == 0 else edge_plus
 
 
-@inner
+@lean_inner
 def _leaves(n_cells, features, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, put their votes in order, add up their weights and the sizes of these."""
     cell, order = work.cell, work.order[features[0]]
     n_classes = work.weight.shape[1]
-    stack = np.empty(n_cells, np.int64)
-    votes = np.empty((n_cells, n_classes))
+    stack, votes = work.stack, work.ordered
     stack[0], depth, n_leaves = 0, 1, 0
     while depth > 0:
         depth -= 1

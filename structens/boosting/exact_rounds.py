@@ -67,6 +67,8 @@ class ExactRounds:
             np.zeros(n, np.bool_),
             np.zeros(n, np.int32),
             np.zeros(self.n_classes),
+            np.zeros(cells, np.int64),
+            np.zeros((cells, self.n_classes)),
             np.zeros(n),
             np.array([settings.least_share]),
         )

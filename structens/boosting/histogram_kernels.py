@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structens.boosting.compiled import entry, inner
+from structens.boosting.compiled import lean_entry, lean_inner
 from structens.boosting.histogram_layout import (
     CLOSED,
     CUT,
@@ -36,7 +36,7 @@ from structens.boosting.histogram_layout import (
 from structens.boosting.lanes import load, meet, minus, nothing, plus, size, store, total
 
 
-@entry
+@lean_entry
 def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """First half of a round: trim, and grow a tree best first. Kegl (2014), Figure 2.
 
@@ -84,7 +84,7 @@ def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-de
         out[3], out[6] = n_cells, n_active
 
 
-@inner
+@lean_inner
 def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
     """List the rows but those of least mass, which together have at most the share `rates[0]`; returns their number."""
     n, n_blocks = plan[0], plan[7]
@@ -109,7 +109,7 @@ def _active(tid, plan, rates, work):  # type: ignore[no-untyped-def]
     return m
 
 
-@inner
+@lean_inner
 def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     """The open cell whose best cut raises the edge most, -1 if none does; the first of equal ones."""
     best, highest = n_cells * 0 - 1, n_cells * 0
@@ -121,7 +121,7 @@ def _most_improving(n_cells, cell, key, scale):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@lean_inner
 def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped-def]
     """Make two cells out of one; returns the smaller and the larger."""
     kp = plan[2]
@@ -148,7 +148,7 @@ def _split(tid, parent, middle, n_cells, plan, work):  # type: ignore[no-untyped
     return right, left
 
 
-@inner
+@lean_inner
 def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-untyped-def]
     """Best cuts of one cell (`large` -1), or of two children: from this thread's features, then from all threads'.
 
@@ -210,7 +210,7 @@ def _consider(tid, met, small, large, plan, table, work):  # type: ignore[no-unt
             _candidate(tid, parity, it, child, plan, work)
 
 
-@inner
+@lean_inner
 def _add_rows(spans, rows, code, place, offset, weight, pool):  # type: ignore[no-untyped-def]
     """Add the weights of rows to the histograms of a block's listed features."""
     begin, end, first, last, base, shift, kp = spans
@@ -250,7 +250,7 @@ def _add_rows(spans, rows, code, place, offset, weight, pool):  # type: ignore[n
                     store(pool, to + c, plus(load(pool, to + c), load(weight, row * kp + c)))
 
 
-@inner
+@lean_inner
 def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):  # type: ignore[no-untyped-def]
     """Compare the cuts on one feature with the best so far; whether one is better. Kegl (2014), Figure 3."""
     n_cuts, last, better, mine = n_bins - 1, n_bins - 1, False, tid * 2048
@@ -281,7 +281,7 @@ def _scan(p, kind, n_bins, at, kp, sums, scale, totals, pool, part, tid, found):
     return better
 
 
-@inner
+@lean_inner
 def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-def]
     """The best of all threads' cuts against the constant: what the cell would gain, and how."""
     kp, n_threads, rule = plan[2], plan[4], plan[9]
@@ -314,7 +314,7 @@ def _candidate(tid, parity, it, child, plan, work):  # type: ignore[no-untyped-d
         key[it, 0] = constant
 
 
-@inner
+@lean_inner
 def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
     """Votes of the cell's cut (or of the constant): +1 where the edge of the class is positive, else -1."""
     kp = plan[2]
@@ -329,14 +329,16 @@ def _set_votes(tid, it, plan, work, weight):  # type: ignore[no-untyped-def]
         work.vote[at + c] = np.float32(1.0) if edge > least else np.float32(-1.0)
 
 
-@inner
+@lean_inner
 def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     """Order the cell's rows by side, - first; returns where + begins. Sets the threshold between the bins met."""
     n, fb = plan[0], plan[1]
     cell, row, spare = work.cell[tid], work.row[tid], work.spare[tid]
     p, low, high = cell[it, FEATURE], cell[it, LOW], cell[it, HIGH]
     base = table.block[p] * n * fb + table.place[p]
-    seen = np.zeros(256, np.bool_)
+    seen = work.seen[tid]
+    for k in range(256):
+        seen[k] = False
     left, right = cell[it, START], 0
     for r in range(cell[it, START], cell[it, END]):
         i = row[r]
@@ -373,7 +375,7 @@ def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
     return left
 
 
-@inner
+@lean_inner
 def _between(a, b):  # type: ignore[no-untyped-def]
     """A threshold t with a < t <= b, in the middle where floating point has one."""
     middle = a + (b - a) * 0.5

@@ -57,3 +57,5 @@ class Work(NamedTuple):
     part: Any  # float32, (threads * 256 * 8,)
     leaf_sum: Any  # float64, (row blocks * 2 * leaves * kp,)
     gate: Any  # int64, (16,)
+    seen: Any  # bool, (threads, 256): bins that a cell has
+    stack: Any  # int64, (threads, cells)

@@ -130,6 +130,8 @@ class HistogramRounds:
             aligned(t * 2048, np.float32),
             aligned(row_blocks * 2 * leaves * kp, np.float64),
             aligned(16, np.int64),
+            np.zeros((t, 256), np.bool_),
+            np.zeros((t, cells), np.int64),
         )
 
     def list_features(self, features: NDArray[np.int64]) -> Table:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from structens.boosting.compiled import entry, inner
+from structens.boosting.compiled import lean_entry, lean_inner
 from structens.boosting.histogram_layout import CUT, END, FEATURE, HIGH, LEFT, LOW, N_BUCKETS, RIGHT, SLOT, START, STATE
 from structens.boosting.lanes import accumulate, load, meet, nothing, plus, reweight, size, store, total
 
 
-@entry
+@lean_entry
 def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """Second half: votes, coefficient, weights. `out` takes total weight, edge, coefficient, leaves (4), Z (5)."""
     n_leaves = _leaves(tid, np.int64(work.weight_sum[tid, 1]), plan, table, work)
@@ -25,7 +25,7 @@ def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-un
         _reweight(tid, n_leaves, plan, rates, work)
 
 
-@entry
+@lean_entry
 def first_masses(plan, work):  # type: ignore[no-untyped-def]
     """Masses of the rows and their buckets, from the weights."""
     n, kp, n_blocks = plan[0], plan[2], plan[7]
@@ -40,7 +40,7 @@ def first_masses(plan, work):  # type: ignore[no-untyped-def]
             work.bucket[block, work.mass_bits[row] >> 20] += np.float64(work.mass[row])
 
 
-@inner
+@lean_inner
 def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     """Number the leaves from left to right, and find the leaf of every row of this thread's blocks of rows."""
     n, fb, kp, n_threads, n_blocks = plan[0], plan[1], plan[2], plan[4], plan[7]
@@ -49,7 +49,7 @@ def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     for block in range(tid, n_blocks, n_threads):
         for row in range(n * block // n_blocks, n * (block + 1) // n_blocks):
             leaf[row] = -1
-    stack = np.empty(n_cells, np.int64)
+    stack = work.stack[tid]
     stack[0], depth, n_leaves = 0, 1, 0
     while depth > 0:
         depth -= 1
@@ -81,7 +81,7 @@ def _leaves(tid, n_cells, plan, table, work):  # type: ignore[no-untyped-def]
     return n_leaves
 
 
-@inner
+@lean_inner
 def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
     """Sums of the signed weights of each leaf and class, and for real votes of their sizes, over blocks of rows."""
     n, kp, n_threads, n_blocks, real = plan[0], plan[2], plan[4], plan[7], plan[11]
@@ -99,7 +99,7 @@ def _leaf_sums(tid, n_leaves, plan, work):  # type: ignore[no-untyped-def]
                     accumulate(work.leaf_sum, to + span + c, size(weight))
 
 
-@inner
+@lean_inner
 def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def]
     """Edge, coefficient and votes of the finished tree; whether there is a step to make."""
     kp, n_blocks, n_classes, real = plan[2], plan[7], plan[10], plan[11]
@@ -135,7 +135,7 @@ def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def
     return edge > rates[4]
 
 
-@inner
+@lean_inner
 def _reweight(tid, n_leaves, plan, rates, work):  # type: ignore[no-untyped-def]
     """Multiply every weight by exp(-h y) / Z; masses and their buckets anew. The floor keeps numbers normal."""
     n, kp, n_threads, n_blocks = plan[0], plan[2], plan[4], plan[7]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.binning import bin_features
-from structens.boosting.compiled import entry
+from structens.boosting.compiled import lean_entry
 from structens.boosting.histogram_layout import MISSING, NOMINAL, NUMERIC
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL
 
@@ -137,7 +137,7 @@ class ValueTable:
         return [self.constant(edges) if j < 0 else self.cut(j, place, edges) for j, place, edges in found]
 
 
-@entry
+@lean_entry
 def add_by_code(code, signed, out):  # type: ignore[no-untyped-def]
     """out[code[i]] += signed[i]."""
     for i in range(len(code)):
