@@ -357,8 +357,7 @@ class AdaBoostMH(Classifier):
             return forest
         rounds = start_rounds(Start(self, base, X, targets, _threads(self.n_jobs), learnt))
         if self.feature_choice != "uniform":
-            arms = FeatureBandit(X.shape[1], self._n_features(), self.feature_choice, int(self.random_state or 0))
-            rounds = BanditRounds(rounds, arms, forest.numbers("edge"))
+            rounds = BanditRounds(rounds, self._bandit_of_fit(going_on=before[0] is not None))
         limits = Limits(
             self.n_rounds,
             self.callback,
@@ -402,6 +401,14 @@ class AdaBoostMH(Classifier):
         d = self.n_features_in_
         rng = np.random.default_rng([0 if self.random_state is None else int(self.random_state), t])
         return np.sort(rng.permutation(d)[: self._n_features()]).astype(np.int64)
+
+    def _bandit_of_fit(self, going_on: bool) -> FeatureBandit:
+        """A new bandit, or that of the fit that a warm start goes on from."""
+        if not going_on or not hasattr(self, "_bandit"):
+            self._bandit = FeatureBandit(
+                self.n_features_in_, self._n_features(), self.feature_choice, int(self.random_state or 0)
+            )
+        return self._bandit
 
     def _n_features(self) -> int:
         d, most = self.n_features_in_, self.max_features

@@ -7,7 +7,6 @@ Busa-Fekete and Kegl, "Accelerating AdaBoost using UCB" (KDD Cup 2009) and "Fast
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,8 @@ class FeatureBandit:
         Features of an arm; they are shared out at random, and the last arm may have fewer.
     policy : {"ucb", "ucbv", "exp3"}
         "ucb": the largest mean + sqrt(2 ln t / pulls), Auer et al. (2002). "ucbv": the same with the variance of the
-        rewards, Audibert et al. (2009). "exp3": at random, by weights that grow with rewards over probabilities, Auer et
-        al. (2002b), gamma .01.
+        rewards, Audibert et al. (2009). "exp3": at random, by weights that grow with rewards over probabilities, Auer
+        et al. (2002b), gamma .01.
     random_state : int
 
     Examples
@@ -113,15 +112,10 @@ class BanditRounds:
     ----------
     rounds : Rounds
     bandit : FeatureBandit
-    edges : array_like of float
-        Of rounds played before, by the same bandit; it hears of them first.
     """
 
-    def __init__(self, rounds: Any, bandit: FeatureBandit, edges: Iterable[float] = ()) -> None:
+    def __init__(self, rounds: Any, bandit: FeatureBandit) -> None:
         self.rounds, self.bandit, self.least_edge = rounds, bandit, rounds.least_edge
-        for edge in edges:
-            bandit.pull()
-            bandit.reward(float(edge))
 
     def play(self, features: NDArray[np.int64] | None = None) -> Any:
         """The next base classifier. An arm without any edge is passed over, as long as there are others to try."""
