@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 import types
 
@@ -268,3 +269,36 @@ def test_permissions(tmp_path):
     path.chmod(0o600)
     write_predictions(path, [b"y"])
     assert (stat.S_IMODE(path.stat().st_mode), path.read_text()) == (0o600, "y")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_written_to_and_stays(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        got = []
+        reader = threading.Thread(target=lambda got=got: got.append(pipe.read_bytes()))
+        reader.start()
+        write_predictions(path, [b"one", b"two"])
+        reader.join(10)
+        assert got == [b"onetwo"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert listing(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd/1"), reason="needs /dev/fd")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_by_name(tmp_path, name):
+    """Into a pipe, and behind what a file holds already."""
+    if not os.path.exists(name):
+        pytest.skip(f"there is no {name}")
+    code = f"from structens.io import write_predictions as w; print('a'); w({name!r}, [b'b']); print('c')"
+    piped = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    assert piped.stdout == b"a\nbc\n"
+    path = tmp_path / "o"
+    path.write_text("old\n")
+    with path.open("a") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True, timeout=60)
+    assert path.read_text() == "old\na\nbc\n"
+    assert listing(tmp_path) == ["o"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import secrets
 import stat
 import sys
@@ -30,7 +31,8 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
     The bytes go to a temporary file in the same directory, which replaces the output at the end and is removed on any
     error, `KeyboardInterrupt` and `SystemExit` included. So the output may be one of the inputs, also through a link:
     what a symbolic link points to is replaced, not the link. Names that end in ``.gz`` and ``.zst`` are compressed,
-    with the same bytes for the same data. A device or a pipe is written to directly.
+    with the same bytes for the same data. What is no regular file (a device, a named pipe, ``/dev/stdout``) is written
+    to directly.
 
     Parameters
     ----------
@@ -61,11 +63,11 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
     name = os.fsdecode(path)
     try:
         target = os.path.realpath(name)
-        special = os.path.exists(target) and not os.path.isfile(target)
-        if os.path.isdir(target):
+        if os.path.isdir(name):
             raise IsADirectoryError
+        special = is_special(name)
         temporary = None if special else _temporary_name(target)
-        handle = _open_special(target) if temporary is None else _open_aside(temporary, target)
+        handle = _open_special(name) if temporary is None else _open_aside(temporary, target)
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be written: {reason(error)}", path=name) from None
     try:
@@ -88,6 +90,24 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
             with suppress(OSError):
                 os.unlink(temporary)
         raise
+
+
+def is_special(path: str) -> bool:
+    """True for what is there and no regular file, and for the names of open files, which belong to who opened them.
+
+    The names that such a link leads to, as ``/proc/1/fd/pipe:[7]``, are no paths: only the link can be asked.
+
+    Examples
+    --------
+    >>> is_special(os.devnull), is_special("no/such/file")
+    (True, False)
+    """
+    if _open_number(path) is not None:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 class _Checked:
@@ -145,8 +165,24 @@ def _open_aside(temporary: str, target: str) -> IO[bytes]:
     return handle
 
 
-def _open_special(target: str) -> IO[bytes]:
-    return open(target, "wb")
+def _open_special(path: str) -> IO[bytes]:
+    number = _open_number(path)
+    if number is None:
+        return open(path, "wb")
+    if number == 1:
+        sys.stdout.flush()
+    return os.fdopen(os.dup(number), "wb")  # opened anew it would begin at 0, and a socket could not be
+
+
+def _open_number(path: str) -> int | None:
+    """Number of the open file that a path like ``/dev/stdout`` names."""
+    named = _OPEN_FILE.fullmatch(path) if os.name == "posix" else None
+    if named is None:
+        return None
+    return int(named[2]) if named[2] else {"stdin": 0, "stdout": 1, "stderr": 2}[named[1]]
+
+
+_OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
 def _compressor(handle: IO[bytes], name: str) -> tuple[Any, Any]:
