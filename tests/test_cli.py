@@ -1,6 +1,7 @@
 """The command line: exit statuses, what is said where, and the same answers whatever does not matter."""
 
 import gzip
+import json
 import os
 import random
 import subprocess
@@ -198,7 +199,9 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_answers_as_a_run_without_one(method, kind):
     put(kind=kind)
-    options = ["--method", method, "--casefold", "--seed", "5", "--tie", "position", "--ties", "random"]
+    options = ["--method", method, "--casefold", "--seed", "5"]
+    options += [] if method in ("best", "vote", "rover", "sle") else ["--tie", "position"]
+    options += [] if method == "best" else ["--ties", "random"]
     without = run("combine", "e.jsonl", *options)
     assert run("fit", "e.jsonl", "-o", "m.structens", *options).code == 0
     with_model = run("combine", "e.jsonl", "-m", "m.structens")
@@ -302,3 +305,12 @@ if not FILE.exists():  # the checks of the cases that need no case file run all 
     @pytest.mark.parametrize("ident", VALUES)
     def test_checks_of_cases_without_the_file(ident):
         CHECKS[ident](Case({"id": ident, "family": "7-cli", "input": {}, "expected": {"values": VALUES[ident]}}))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
+def test_standard_output_by_its_other_name(folder):
+    put()
+    done = run_process("combine", "e.jsonl", "-o", "/dev/stdout", "--method", "vote", "--json")
+    assert (done.code, len(done.rows)) == (0, 40)
+    assert json.loads(done.err)["output"] is None
+    assert run("combine", "e.jsonl", "-o", os.devnull, "--method", "vote").code == 0

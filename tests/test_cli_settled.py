@@ -111,3 +111,41 @@ def test_a_model_that_asks_for_another_reading_is_refused(tmp_path, reading):
     save(PathExpertEnsemble(beta=0.9).fit(X), tmp_path / "bad.structens", reading=reading)
     with pytest.raises(ModelError, match=r"bad\.structens"):
         load(tmp_path / "bad.structens")
+
+
+UNUSED = [
+    (["--method", "mvote", "--noise", "laplace"], "method mvote: it is for method fpl, fpl-cv or fpl-rand"),
+    (["--noise", "exp_add"], "method mvote, the default where there is gold: it is for method fpl"),
+    (["--method", "vote", "--epsilon", "0.1"], "it is for method fpl, fpl-cv or fpl-rand"),
+    (["--share", "0.1"], "it is for learner fixed-share or prequential, and learner is 'hedge'"),
+    (["--method", "best", "--share", "0.1"], "it is for method rand, mvote"),
+    (["--learner", "squint", "--beta", "0.5"], "it is for learner hedge, fixed-share or component-hedge"),
+    (["--method", "fpl", "--beta", "0.5"], "they take epsilon"),
+    (["--method", "best", "--tie", "label"], "it is for method rand, mvote"),
+    (["--method", "cv", "--use-confidence", "average"], "it is for method vote or rover"),
+    (["--method", "vote", "--alpha", "0.2"], "use_confidence average or maximum"),
+    (["--method", "best", "--decode", "mbr"], "it is for method vote, rover"),
+    (["--ngram-order", "3"], "it is for loss ngram"),
+    (["--method", "cv", "--union-bound"], "it is for method rand, mvote"),
+    (["--tie", "label", "--absent", "neutral"], "it is not for rules"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), UNUSED, ids=lambda value: value if isinstance(value, str) else value[-2])
+def test_options_that_change_nothing_are_refused(folder, options, words):
+    for command in (["combine", "e.jsonl"], ["fit", "e.jsonl", "-o", "new.structens"]):
+        run(*command, *options).refused("changes nothing with method", words, code=2)
+    assert not Path("new.structens").exists()
+
+
+def test_options_that_another_row_of_the_table_uses_are_taken(folder):
+    run("combine", "e.jsonl", "--use-confidence", "average").refused("it is for method vote or rover", code=2)
+    assert run("combine", "e.jsonl", "--use-confidence", "average", "--table").code == 0
+    assert run("combine", "e.jsonl", "--seed", "3", "--method", "vote").code == 0
+    Path("no.jsonl").write_text('{"id": 1, "experts": {"a": "x", "b": "y"}}\n')
+    run("combine", "no.jsonl", "--beta", ".9").refused("method rover, the default where no record has gold", code=2)
+    assert run("combine", "e.jsonl", "--online", "--share", ".1").code == 0
+    online = ("combine", "e.jsonl", "--online", "--learner", "squint")
+    run(*online, "--share", ".1").refused("method last (--online): it is for learner", code=2)
+    assert run("fit", "e.jsonl", "-o", "b.structens", "--method", "best").code == 0
+    run("combine", "e.jsonl", "-m", "b.structens", "--decode", "mbr").refused("a model of BestExpert", code=2)

@@ -1,3 +1,4 @@
+import inspect
 import math
 
 import numpy as np
@@ -6,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structens.core import GAP, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
+from structens.ensembles import MajorityVote, make_ensemble
 from structens.ensembles.held_out import BETA_GRID, between, held_out_beta
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.losses import CostMatrix, Hamming
@@ -258,3 +260,39 @@ def test_lots_decide_ties_of_learnt_weights_too():
     assert drawn == PathExpertEnsemble(beta=1.0, ties="random", seed=3).fit(X).predict(X)
     assert {tuple(answer) for answer in drawn} == {("x",), ("y",)}
     assert PathExpertEnsemble(beta=1.0).fit(X).predict(X) == [["x"]] * 40
+
+
+@pytest.mark.parametrize(
+    ("options", "taker"),
+    [
+        ({"noise": "laplace"}, "rule fpl, fplcv or fplrand"),
+        ({"epsilon": 0.5}, "rule fpl, fplcv or fplrand"),
+        ({"share": 0.5}, "learner fixed-share or prequential, and learner is 'hedge'"),
+        ({"beta": 0.5, "learner": "squint"}, "learner hedge, fixed-share or component-hedge"),
+        ({"beta": 0.5, "rule": "fpl"}, "no perturbed leader"),
+        ({"union_bound": True, "rule": "cv"}, "rule mvote, rand, fpl or fplrand"),
+        ({"ngram_order": 3}, "loss ngram, and loss is 'hamming'"),
+        ({"absent": "neutral", "tie": "label"}, "tie label"),
+        ({"absent": "neutral", "rule": "fplcv"}, "rules fpl, fplcv or fplrand"),
+        ({"absent": "neutral", "loss": "ngram"}, "n-gram gains"),
+    ],
+    ids=str,
+)
+def test_an_option_that_changes_nothing_is_refused(options, taker):
+    X = records(4, 3, [0.1, 0.5])
+    with pytest.raises(ParameterError, match=f"changes nothing: .*{taker}"):
+        PathExpertEnsemble(**options).fit(X)
+    name = next(iter(options))
+    left_out = make_ensemble(
+        {"fplcv": "fpl-cv"}.get(options.get("rule"), options.get("rule", "mvote")),
+        **{key: value for key, value in options.items() if key != "rule"},
+    )
+    assert getattr(left_out, name) == inspect.signature(PathExpertEnsemble).parameters[name].default
+    assert left_out.learner == options.get("learner", "hedge")
+
+
+def test_a_vote_without_confidences_has_no_weights_for_them():
+    for options in ({"alpha": 0.3}, {"null_confidence": 0.1}):
+        with pytest.raises(ParameterError, match="use_confidence average or maximum"):
+            MajorityVote(**options).fit({"a": ["x"]})
+        MajorityVote(use_confidence="average", **options).fit({"a": ["x"]})

@@ -8,12 +8,15 @@ import pytest
 from test_path_experts import error_of, records
 
 from structens.align import align
-from structens.core import Automaton, ExpertPredictions, NotFittedError, ParameterError
+from structens.core import ABSENT, Automaton, ExpertPredictions, NotFittedError, ParameterError
 from structens.ensembles import PathExpertEnsemble
 from structens.ensembles.recipe import ALL_RULES
+from structens.ensembles.vote import vote
 from structens.io.ensemble_file import load, save
-from structens.losses import CostMatrix
+from structens.losses import CostMatrix, edit_distance
 from structens.online import ComponentHedge
+from structens.online.history_conversion import RATELESS
+from structens.online.leading import RATES
 
 FLAT = records(60, 4, [0.1, 0.4, 0.5])
 GOLD = [["a", "b", "c", "d"], ["b", "a"], ["c"], ["d", "d", "a"], ["a", "c"]] * 8
@@ -34,6 +37,11 @@ def ragged():
 RAGGED = ragged()
 
 
+def rate_of(learner, beta=0.8):
+    """Beta, for learners that take it."""
+    return {} if learner in RATELESS else {"beta": beta}
+
+
 def same(one, other):
     for name, value in vars(one).items():
         if name.endswith("_") and not name.startswith("_"):
@@ -52,7 +60,7 @@ def same(one, other):
 @pytest.mark.parametrize("tie", ["expert", "position", "label"])
 def test_partial_fit_gives_what_fit_gives(rule, tie):
     for X in (FLAT[:20], RAGGED[:20]):
-        options = {"rule": rule, "tie": tie, "beta": 0.8, "epsilon": 0.3}
+        options = {"rule": rule, "tie": tie, **({"epsilon": 0.3} if rule.startswith("fpl") else {"beta": 0.8})}
         whole, piecewise = PathExpertEnsemble(**options).fit(X), PathExpertEnsemble(**options)
         for i in range(len(X)):
             piecewise.partial_fit(X[i : i + 1])
@@ -66,7 +74,7 @@ def test_partial_fit_gives_what_fit_gives(rule, tie):
 )
 def test_partial_fit_with_every_learner(learner, rule, absent):
     for X, tie in itertools.product((FLAT[:15], RAGGED[:15]), ("expert", "position")):
-        options = {"rule": rule, "tie": tie, "beta": 0.8, "learner": learner, "absent": absent}
+        options = {"rule": rule, "tie": tie, "learner": learner, "absent": absent, **rate_of(learner)}
         whole, piecewise = PathExpertEnsemble(**options).fit(X), PathExpertEnsemble(**options)
         for i in range(len(X)):
             piecewise.partial_fit(X[i : i + 1])
@@ -101,18 +109,20 @@ def test_rates_that_need_all_records_are_refused():
             PathExpertEnsemble("fpl" if name in ("noise", "epsilon") else "mvote", **{name: value}).fit(FLAT)
 
 
-@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share", "component-hedge"])
+@pytest.mark.parametrize("learner", ["hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential"])
 @pytest.mark.parametrize("absent", ["sleep", "neutral"])
 def test_online_answers_rest_on_the_records_before(learner, absent):
     for X in (FLAT, RAGGED):
-        options = {"rule": "last", "beta": 0.8, "learner": learner, "absent": absent}
+        options = {"rule": "last", "learner": learner, "absent": absent, **rate_of(learner)}
         at_once, single = PathExpertEnsemble(**options), PathExpertEnsemble(**options)
         found = at_once.combine_online(X)
         expected = []
         for i in range(len(X)):
             one = X[i : i + 1]
             expected += (
-                single.predict(one) if i else PathExpertEnsemble(**{**options, "beta": 1.0}).combine_online(one).answers
+                single.predict(one)
+                if i
+                else PathExpertEnsemble(**{**options, **rate_of(learner, 1.0)}).combine_online(one).answers
             )
             single.partial_fit(one)
             single.aligned_ = at_once.aligned_
@@ -124,9 +134,10 @@ def test_online_answers_rest_on_the_records_before(learner, absent):
         assert [a for k in range(0, len(X), 7) for a in pieces.combine_online(X[k : k + 7]).answers] == expected
 
 
-def test_gold_of_a_record_does_not_change_its_own_answer():
+@pytest.mark.parametrize("learner", ["adahedge", "prequential"])
+def test_gold_of_a_record_does_not_change_its_own_answer(learner):
     other = RAGGED.with_gold([g if i < 20 else ["d"] for i, g in enumerate(GOLD)])
-    options = {"rule": "last", "learner": "adahedge", "align": "always"}
+    options = {"rule": "last", "learner": learner, "align": "always"}
     here, there = (PathExpertEnsemble(**options).combine_online(X).answers for X in (RAGGED[:20], other[:21]))
     now = PathExpertEnsemble(**options).combine_online(RAGGED[:21]).answers
     assert there[20] == PathExpertEnsemble(**options).combine_online(other[:21]).answers[20]
@@ -135,6 +146,7 @@ def test_gold_of_a_record_does_not_change_its_own_answer():
 
 def test_online_learning_pays_off_and_keeps_below_its_bound():
     X = records(400, 5, [0.05, 0.4, 0.4], wrong="same")
+    assert error_of(PathExpertEnsemble("last", learner="prequential").combine_online(X).answers, X) < 0.08
     for options in ({"learner": "adahedge"}, {"beta": 0.8}):
         made = PathExpertEnsemble("last", **options)
         assert error_of(made.combine_online(X).answers, X) < 0.08
@@ -145,8 +157,9 @@ def test_online_learning_pays_off_and_keeps_below_its_bound():
 
 
 def test_a_model_file_holds_the_state(tmp_path):
-    for tie, learner in (("expert", "adahedge"), ("position", "squint"), ("position-from-end", "hedge")):
-        options = {"rule": "last", "tie": tie, "learner": learner, "beta": 0.8}
+    ties = ("expert", "position", "position-from-end", "expert", "position")
+    for tie, learner in zip(ties, ("adahedge", "squint", "hedge", "prequential", "prequential"), strict=True):
+        options = {"rule": "last", "tie": tie, "learner": learner, **rate_of(learner)}
         whole, first = PathExpertEnsemble(**options), PathExpertEnsemble(**options)
         expected = whole.combine_online(FLAT).answers
         found = first.combine_online(FLAT[:25]).answers
@@ -193,7 +206,8 @@ def test_bounds_of_a_run():
     assert twice == pytest.approx(2 * made.expected_loss(X))
     assert vote <= refined <= twice
     for rule in ("cv", "fpl", "fplcv"):
-        found = PathExpertEnsemble(rule, tie="position", beta=0.8, epsilon=0.5).fit(X).bounds_
+        rate = {"epsilon": 0.5} if rule.startswith("fpl") else {"beta": 0.8}
+        found = PathExpertEnsemble(rule, tie="position", **rate).fit(X).bounds_
         vote, twice, refined = (found[k] for k in list(found)[-3:])
         assert vote <= refined + 1e-12 <= twice + 2e-12
     assert (
@@ -286,3 +300,93 @@ def test_component_hedge_is_the_learner_of_the_automaton():
     assert made.round_losses_ * 4 == pytest.approx(
         [(w.ravel() * loss[4 * i : 4 * i + 4].ravel()).sum() for i, w in enumerate(weights)], abs=1e-9
     )
+
+
+class LogOddsByHand(PathExpertEnsemble):
+    """Votes by ln((1 - e) / e), e counted expert by expert."""
+
+    def combine_online(self, X):
+        answers, slots = [], align(X, mode="always")
+        wrong, seen = np.full(X.n_experts, 0.5), np.ones(X.n_experts)
+        for i in range(len(X)):
+            labels = slots.labels[slots.offsets[i] : slots.offsets[i + 1]]
+            gold = slots.gold[slots.offsets[i] : slots.offsets[i + 1]]
+            rate = wrong / seen
+            weight = np.maximum(np.log((1 - rate) / rate), 1e-3)
+            chosen = vote(labels, np.broadcast_to(weight, labels.shape)).label
+            answers.append(X.alphabet.decode(chosen[chosen >= 0]))
+            there = labels != ABSENT
+            if slots.has_gold[i]:
+                wrong += ((labels != gold[:, None]) & there).sum(axis=0)
+                seen += there.sum(axis=0)
+        return answers
+
+
+@pytest.mark.parametrize("X", [RAGGED, records(120, 4, [0.1, 0.4, 0.45, 0.5])], ids=["ragged", "flat"])
+def test_prequential_answers_are_those_of_the_learner_that_led(X):
+    """Each candidate plays on its own; its edit distances so far decide, equal ones in favour of the flattest."""
+    options = {"learner": "fixed-share", "align": "always"}
+    candidates = [PathExpertEnsemble("last", beta=beta, **options).combine_online(X).answers for beta in RATES]
+    candidates.append(LogOddsByHand().combine_online(X))
+    errors, expected, led = np.zeros(len(candidates)), [], []
+    for i, gold in enumerate(X.gold):
+        led.append(int(errors.argmin()))
+        expected.append(candidates[led[-1]][i])
+        if gold is not None:
+            errors += [edit_distance(gold, answers[i]) for answers in candidates]
+    made = PathExpertEnsemble("last", learner="prequential", align="always")
+    assert made.combine_online(X).answers == expected
+    assert made.state_["errors"].tolist() == errors.tolist()
+    assert len(set(led)) > 1
+    best = int(errors.argmin())
+    assert made.beta_ == (RATES[best] if best < len(RATES) else None)
+    assert made.regret_bound_ is None
+    fitted = PathExpertEnsemble("last", learner="prequential", align="always").fit(X)
+    assert fitted.weights_ == pytest.approx(made.weights_)
+    assert fitted.beta_ == made.beta_
+
+
+@pytest.mark.parametrize("learner", ["hedge", "fixed-share", "component-hedge"])
+def test_a_rate_held_out_on_line_is_that_of_the_best_answers_so_far(learner, tmp_path):
+    options = {"learner": learner, "align": "always"}
+    each = [PathExpertEnsemble("last", beta=beta, **options).combine_online(RAGGED).answers for beta in RATES]
+    errors, expected = np.zeros(len(RATES)), []
+    for i, gold in enumerate(RAGGED.gold):
+        expected.append(each[int(errors.argmin())][i])
+        if gold is not None:
+            errors += [edit_distance(gold, answers[i]) for answers in each]
+    made = PathExpertEnsemble("last", **options)
+    assert made.combine_online(RAGGED[:13]).answers == expected[:13]
+    save(made, tmp_path / "m.structens")
+    again = load(tmp_path / "m.structens")
+    assert again.combine_online(RAGGED[13:]).answers == expected[13:]
+    assert again.state_["errors"].tolist() == errors.tolist()
+    assert again.beta_ == RATES[int(errors.argmin())]
+
+
+def test_prequential_choice_by_a_loss_of_ones_own_and_by_edit_distance():
+    cost = CostMatrix({("L0", "L1"): 0.2})
+    X = records(80, 4, [0.1, 0.4, 0.45])
+    made = PathExpertEnsemble("last", learner="prequential", loss=cost).fit(X)
+    total = np.zeros(len(RATES))
+    for k, beta in enumerate(RATES):
+        answers = PathExpertEnsemble("last", beta=beta, loss=cost, learner="fixed-share").combine_online(X).answers
+        for said, gold in zip(answers, X.gold, strict=True):
+            total[k] += sum(
+                0.0 if a == b else 0.2 if (b, a) == ("L0", "L1") else 1.0 for a, b in zip(said, gold, strict=True)
+            )
+    assert made.state_["errors"][:-1] == pytest.approx(total)
+    assert PathExpertEnsemble("last", learner="prequential", loss="edit").fit(RAGGED).state_["errors"].min() > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rule": "mvote"}, "its rule is 'last'"),
+        ({"tie": "label"}, "only learner 'hedge'"),
+        ({"beta": 0.5}, "changes nothing"),
+    ],
+)
+def test_what_the_prequential_learner_refuses(options, words):
+    with pytest.raises(ParameterError, match=words):
+        PathExpertEnsemble(**{"rule": "last", "learner": "prequential", **options}).fit(FLAT)

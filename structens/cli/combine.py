@@ -83,10 +83,13 @@ def combine(
     Without a model, records that carry gold are learnt from and every record is combined; with no gold at all it is a
     vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it. What was
     done is said on standard error in one line. With --online, weights change as gold arrives: no answer rests on the
-    gold of its own or of a later record; adahedge learns them unless --beta or --learner says otherwise.
+    gold of its own or of a later record. Many learning rates are tried side by side, and the one leads whose answers so
+    far were best, unless --beta or --learner says otherwise.
     """
     from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, warned
+    from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
+    from structens.evaluate import TABLE
     from structens.io import write_predictions
     from structens.io.ensemble_file import save
 
@@ -94,6 +97,9 @@ def combine(
     if model is not None:
         o.refuse_settled(ctx)
     reading, chosen = o.chosen_options(ctx)
+    given, beside = given_options(ctx), TABLE if table else ()
+    if method is not None and not online:
+        refuse_unused(given, [method, *beside], chosen)
     tally = Tally(output=output)
     ensemble: Ensemble
     with warned(tally):
@@ -104,7 +110,7 @@ def combine(
         if online:
             from structens.cli.prequential import opened
 
-            ensemble, reading, batches = opened(file, model, method, experts, keep or [], reading, chosen, quiet)
+            ensemble, reading, batches = opened(file, model, method, experts, keep or [], reading, chosen, given, quiet)
             redecoded(ensemble, decode, chosen["restriction"])
         elif model is not None:
             ensemble, header = reading_of(model)
@@ -112,7 +118,7 @@ def combine(
             batches = streamed(file, ensemble, {**reading, **header["reading"]}, keep or [], quiet)
         else:
             X = records_of(file, experts, keep or [], reading)
-            ensemble = learnt(X, method, chosen, tally, quiet)
+            ensemble = learnt(X, method, chosen, tally, quiet, given=given, beside=beside)
             if table:
                 show_table(X, chosen, seed, quiet)
             batches = pieces(X)
@@ -129,7 +135,7 @@ def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:
     Raises
     ------
     ParameterError
-        If the model was learnt under another restriction.
+        If the model has no decoder, or was learnt under another restriction.
     """
     from structens.core import ParameterError
     from structens.io.ensemble_file import parts
@@ -141,9 +147,11 @@ def redecoded(ensemble: Ensemble, decode: str | None, restriction: Any) -> None:
                 "--constraint does not go with this model, which was learnt under its own (--restrict)"
             )
     for name, value in (("decode", decode), ("restriction", restriction)):
-        for part in (ensemble, *parts(ensemble)):
-            if value is not None and name in part.get_params(deep=False):
-                part.set_params(**{name: value})
+        having = [part for part in (ensemble, *parts(ensemble)) if name in part.get_params(deep=False)]
+        if value is not None and not having:
+            raise ParameterError(f"--{name} changes nothing with a model of {type(ensemble).__name__}")
+        for part in having if value is not None else ():
+            part.set_params(**{name: value})
 
 
 def pieces(X: ExpertPredictions, size: int = 4096) -> Iterator[ExpertPredictions]:

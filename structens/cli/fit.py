@@ -51,6 +51,7 @@ def fit(
     The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
     """
     from structens.cli.job import Tally, learnt, records_of, say_bounds, summarise, warned
+    from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
     from structens.core.fingerprint import fingerprint
     from structens.io.ensemble_file import save
@@ -59,11 +60,14 @@ def fit(
         raise ParameterError("a model is not written to standard output; name a file with -o")
     o.refuse_same_file(output, input=file)
     reading, chosen = o.chosen_options(ctx)
+    given = given_options(ctx)
+    if method is not None:
+        refuse_unused(given, [method], chosen)
     tally = Tally(output=output, fitted=True)
     with warned(tally):
         X = records_of(file, experts, [], reading)
         tally.n_records, tally.n_experts = len(X), X.n_experts
-        ensemble = learnt(X, method, chosen, tally, quiet)
+        ensemble = learnt(X, method, chosen, tally, quiet, given=given)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)
         if method is None and not tally.n_learnt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from structens.cli.console import progress, say, tell
 from structens.cli.options import chosen_experts
+from structens.cli.unused import refuse_unused
 from structens.core import DataError, ExpertPredictions, ParameterError
 from structens.ensembles import (
     METHODS,
@@ -33,6 +34,8 @@ LOOKED_AT = 2000
 FEWEST_FOR_COPIES = 10
 """Records below which equal answers are no reason for suspicion."""
 MOST_NOTES = 5
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Names of standard output, where a summary would be mixed with data."""
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Tally:
     absent: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bounds: dict[str, float] = field(default_factory=dict)
+    caveat: str = ""
 
     def count(self, done: Combined) -> None:
         """Add a batch."""
@@ -82,6 +86,7 @@ class Tally:
             if ensemble.learner != "hedge":
                 self.details["learner"] = ensemble.learner
             self.bounds = dict(ensemble.bounds_)
+            self.caveat = caveat_of(ensemble)
         elif isinstance(ensemble, BoostedPaths):
             self.details = {"tie": str(ensemble.tie), "rounds": ensemble.n_rounds_, "stopped": ensemble.stopped_}
             self.bounds = dict(ensemble.bounds_)
@@ -94,7 +99,7 @@ class Tally:
         how = METHODS[self.method][0] + (f" ({details})" if details else "")
         learnt = f", learnt from {self.n_learnt:,} with gold" if self.n_learnt else ""
         ties = f"; {self.n_ties:,} ties" if self.n_ties else ""
-        where = "" if self.output == "-" else f"; wrote {self.output}"
+        where = "" if self.output in STDOUT else f"; wrote {self.output}"
         done = f"combined {self.n_records:,} records of {self.n_experts} experts" if not self.fitted else "fitted"
         return f"{done} by {how}{learnt}{ties}{where}"
 
@@ -111,7 +116,7 @@ class Tally:
             "records_without_answer": self.n_empty,
             "absent": self.absent,
             "notes": self.notes,
-            "output": None if self.output == "-" else self.output,
+            "output": None if self.output in STDOUT else self.output,
         }
 
 
@@ -121,6 +126,19 @@ def say_bounds(tally: Tally) -> None:
         say(f"no bounds: {METHODS[tally.method][0]} learns nothing on line")
     for name, value in tally.bounds.items():
         say(f"{name}: {value:.6g}")
+    if tally.caveat:
+        say(f"note: {tally.caveat}")
+
+
+def caveat_of(ensemble: PathExpertEnsemble) -> str:
+    """Units of a run's numbers, and what its bounds suppose, in one line."""
+    if ensemble.regret_ is None:
+        return "losses are parts of a record's best n-gram gain that are missed; no bounds are known"
+    each = "slot losses" if ensemble.loss_scale == "per_substructure" else "records' mean slot losses"
+    units = f"regret and its bound are in {each}, summed over all records; losses are means over a record's slots"
+    if ensemble.beta == "held-out" and ensemble.beta_ is not None:
+        return f"{units}. Bounds suppose a beta fixed in advance; this one was chosen on the same records (held-out)"
+    return units
 
 
 def add_note(notes: list[str], note: str) -> None:
@@ -158,19 +176,43 @@ def method_of(ensemble: Ensemble) -> str:
 
 
 def learnt(
-    X: ExpertPredictions, method: str | None, chosen: dict[str, Any], tally: Tally, quiet: bool = False
+    X: ExpertPredictions,
+    method: str | None,
+    chosen: dict[str, Any],
+    tally: Tally,
+    quiet: bool = False,
+    *,
+    given: Collection[str] = (),
+    beside: Sequence[str] = (),
 ) -> Ensemble:
     """The ensemble of that method, learnt from the records with gold.
+
+    Parameters
+    ----------
+    X : ExpertPredictions
+    method : str or None
+        None takes the default.
+    chosen : dict
+        The parameters of the methods.
+    tally : Tally
+    quiet : bool
+    given : collection of str
+        Options given on the command line.
+    beside : sequence of str
+        Methods that are shown as well, and may use them.
 
     Raises
     ------
     DataError
         If the method learns and no record has gold.
     ParameterError
-        If learning is to be restricted, and the method does not learn so.
+        If an option given changes nothing, or learning is to be restricted and the method does not learn so.
     """
     n_gold = int(X.has_gold.sum())
     tally.method = method or default_method(n_gold > 0)
+    if method is None:
+        why = f", the default where {'there is' if n_gold else 'no record has'} gold"
+        refuse_unused(given, [tally.method, *beside], chosen, why)
     ensemble = make_ensemble(tally.method, **chosen)
     if chosen["restrict"] is not None and not {"restrict", "ensemble__restrict"} & set(ensemble.get_params()):
         raise ParameterError(f"--restrict does not go with --method {tally.method}, which does not learn under it")
@@ -269,7 +311,7 @@ def summarise(tally: Tally, *, json: bool, quiet: bool) -> None:
     """Say what was done: a line on standard error, or JSON (on standard output where that is free)."""
     if json:
         text = json_format.dumps(tally.to_dict(), ensure_ascii=False, allow_nan=False)
-        if tally.output == "-":
+        if tally.output in STDOUT:
             say(text)
         else:
             tell(text + "\n")

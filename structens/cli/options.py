@@ -142,9 +142,10 @@ NgramOrder = Annotated[int, typer.Option(min=1, help="ngram: n-grams of orders 1
 Learner = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        callback=one_of("hedge", "adahedge", "squint", "fixed-share", "component-hedge"),
+        callback=one_of("hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential"),
         help="How weights are learnt: hedge (at rate --beta, the default), adahedge or squint (which need no rate), "
-        "fixed-share (for experts that change), or component-hedge (usages; the same as hedge on slots).",
+        "fixed-share (for experts that change), component-hedge (usages; the same as hedge on slots), or prequential "
+        "(many rates at once, for method last; the default of --online).",
     ),
 ]
 Absent = Annotated[
@@ -156,7 +157,9 @@ Absent = Annotated[
 ]
 Share = Annotated[
     float,
-    typer.Option(callback=between(0, 1), help="fixed-share: part of the weight dealt out equally after each record."),
+    typer.Option(
+        callback=between(0, 1), help="fixed-share, prequential: part of the weight dealt out equally after each record."
+    ),
 ]
 Epsilon = Annotated[
     str,
@@ -298,7 +301,7 @@ def refuse_same_file(output: str, **inputs: str | None) -> None:
     for what, path in inputs.items():
         if path in (None, "-") or output == "-" or not (os.path.exists(path) and os.path.exists(output)):
             continue
-        if os.path.samefile(path, output) and not os.path.samefile(output, os.devnull):
+        if os.path.samefile(path, output) and os.path.isfile(output):  # not a terminal, /dev/null, a pipe
             from structens.core.errors import ParameterError
 
             raise ParameterError(f"the output would replace the {what} {path}; name another file with --output")

@@ -8,6 +8,7 @@ from typing import Any
 from structens.cli.console import progress
 from structens.cli.job import reading_of, records_of, streamed
 from structens.cli.options import chosen_experts
+from structens.cli.unused import refuse_unused
 from structens.core import ExpertPredictions, ParameterError
 from structens.ensembles import Ensemble, PathExpertEnsemble, make_ensemble
 from structens.io import iter_records
@@ -23,6 +24,7 @@ def opened(
     keep: list[str],
     reading: dict[str, Any],
     chosen: dict[str, Any],
+    given: list[str],
     quiet: bool,
 ) -> tuple[PathExpertEnsemble, dict[str, Any], Iterator[ExpertPredictions]]:
     """The ensemble to go on with or to begin with, how records are read, and batches of them.
@@ -32,7 +34,7 @@ def opened(
     Raises
     ------
     ParameterError
-        If the method or the model cannot learn as gold arrives.
+        If the method or the model cannot learn as gold arrives, or an option given changes nothing.
     """
     if method not in (None, "last"):
         raise ParameterError(f"--online learns as gold arrives, by method last; it does not go with --method {method}")
@@ -40,10 +42,11 @@ def opened(
         ensemble, header = reading_of(model)
         reading = {**reading, **header["reading"]}
         return _learning(ensemble, model), reading, streamed(file, ensemble, reading, keep, quiet)
-    if chosen["beta"] == "held-out":  # the default, which needs all gold at once
-        chosen = {**chosen, "learner": chosen["learner"] or "adahedge"}
+    if chosen["beta"] == "held-out":  # the default
+        chosen = {**chosen, "learner": chosen["learner"] or "prequential"}
     if chosen["min_len"] is not None:
         raise ParameterError("--min-len does not go with --online: which expert is best is learnt from all records")
+    refuse_unused(given, ["last"], chosen, " (--online)")
     fresh = make_ensemble("last", **chosen)
     return _learning(fresh, ""), reading, _batches(file, experts, keep, reading, quiet)
 

@@ -117,7 +117,7 @@ class Judged:
     ----------
     slots : Slots
     X : ExpertPredictions
-        The same records, all with gold.
+        The same records.
     """
 
     def __init__(self, slots: Slots, X: ExpertPredictions) -> None:
@@ -127,11 +127,15 @@ class Judged:
 
     def edits(self, label: NDArray[np.int32]) -> float:
         """Summed distance, if the slots say these labels."""
+        return float(self.each(label).sum())
+
+    def each(self, label: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Distance of each record, 0 for those without a reference; shape (n_records,)."""
         said = label != GAP
         lengths = np.bincount(self.slots.record[said], minlength=len(self.slots))
         answers = Ragged.from_lengths(label[said], lengths).to_list()
         pairs = zip(answers, self._references, strict=True)
-        return float(sum(min(edit_distance(gold, answer) for gold in golds) for answer, golds in pairs))
+        return np.array([min((edit_distance(g, answer) for g in golds), default=0.0) for answer, golds in pairs], float)
 
 
 class _Fold:

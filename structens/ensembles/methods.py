@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from structens.core import ParameterError
@@ -10,6 +10,7 @@ from structens.ensembles.base import Ensemble
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
+from structens.ensembles.idle_options import TAKERS, idle, listed
 from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.path_experts import PathExpertEnsemble
 from structens.ensembles.voting import BestExpert, MajorityVote
@@ -17,11 +18,6 @@ from structens.ensembles.voting import BestExpert, MajorityVote
 
 def _rover(**options: Any) -> Ensemble:
     return MajorityVote(**{"use_confidence": "maximum", **options})
-
-
-def _selection(**options: Any) -> Ensemble:
-    # its `tie` decides between candidates; the commands' option of that name, how weights are shared, is not for it
-    return ForwardSelection(**{name: value for name, value in options.items() if name != "tie"})
 
 
 METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
@@ -35,7 +31,7 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "fpl": ("H_FPL", lambda **options: PathExpertEnsemble(rule="fpl", **options)),
     "fpl-cv": ("H_FPL-CV", lambda **options: PathExpertEnsemble(rule="fplcv", **options)),
     "fpl-rand": ("H_FPLRand", lambda **options: PathExpertEnsemble(rule="fplrand", **options)),
-    "sle": ("H_SLE", _selection),
+    "sle": ("H_SLE", ForwardSelection),
     "esp-boost": ("ESPBoost", ESPBoost),
     "deep-esp-boost": ("Deep ESPBoost", DeepESPBoost),
 }
@@ -56,8 +52,8 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
         Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options
         Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost`, or
-        `ForwardSelection` (but its `tie`). Those that the method does not have are left out, so that one set of options
-        serves several methods.
+        `ForwardSelection` (but its `tie`). Those that the method does not have, or that would change nothing, are left
+        out, so that one set of options serves several methods.
 
     Raises
     ------
@@ -71,9 +67,11 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
     """
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
-    maker = METHODS[method][1]
-    known = set(maker().get_params(deep=False)) - {"rule"}
-    made = maker(**{name: value for name, value in options.items() if name in known and value is not None})
+    made = _made(method, options)
+    params = made.get_params(deep=False)
+    unused = {name for name in options if idle(name, params) is not None}
+    if unused:
+        made = _made(method, {name: value for name, value in options.items() if name not in unused})
     if min_len is None:
         return made
     if isinstance(min_len, str) and min_len != "auto":
@@ -81,6 +79,46 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
     border = None if isinstance(min_len, str) else min_len
     both = {name: options[name] for name in ("seed", "align") if options.get(name) is not None}
     return LengthGated(made, border, **both)
+
+
+def unused(method: str, option: str, options: Mapping[str, Any]) -> str | None:
+    """Why a method makes no use of an option beside these others; None where it does.
+
+    Parameters
+    ----------
+    method, option : str
+    options : mapping
+        As for `make_ensemble`.
+
+    Examples
+    --------
+    >>> unused("fpl", "noise", {}) is None, unused("vote", "noise", {})
+    (True, 'it is for method fpl, fpl-cv or fpl-rand')
+    >>> unused("mvote", "share", {})
+    "it is for learner fixed-share or prequential, and learner is 'hedge'"
+    """
+    if option == "min_len":
+        return None
+    if option in _known(method):
+        why = idle(option, _made(method, options).get_params(deep=False))
+        if why is None or option not in TAKERS or TAKERS[option][0] != "rule":
+            return why
+    having = [m for m in METHODS if option in _known(m)]
+    takers = [m for m in having if not idle(option, _made(m, {}).get_params(deep=False))] or having
+    return f"it is for method {listed(takers)}"
+
+
+def _known(method: str) -> set[str]:
+    return set(METHODS[method][1]().get_params(deep=False)) - {"rule"} - _NOT_FOR.get(method, set())
+
+
+def _made(method: str, options: Mapping[str, Any]) -> Ensemble:
+    known = _known(method)
+    return METHODS[method][1](**{k: value for k, value in options.items() if k in known and value is not None})
+
+
+_NOT_FOR = {"sle": {"tie"}}
+"""Its `tie` decides between candidates; the commands' option of that name, how weights are shared, is not for it."""
 
 
 def default_method(has_gold: bool) -> str:

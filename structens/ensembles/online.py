@@ -18,17 +18,22 @@ from numpy.typing import NDArray
 from structens.align import needs_alignment
 from structens.core import Alphabet, DataError, ExpertPredictions, NotFittedError, ParameterError, Slots
 from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.held_out import Judged
+from structens.ensembles.idle_options import refuse_idle
 from structens.ensembles.ngram_experts import check_ngrams
 from structens.ensembles.recipe import Recipe
-from structens.losses import AdditiveLoss, NGramGain
+from structens.ensembles.vote import vote
+from structens.losses import AdditiveLoss, Hamming, NGramGain, get
 from structens.online.context_learner import ContextLearner
 from structens.online.edit_learning import rounds_by
-from structens.online.history import mean_losses
+from structens.online.history import History, mean_losses
 from structens.online.history_conversion import context_learner, with_mean_row
+from structens.online.leading import RATES, Judge, LeadingLearner
 from structens.online.rates import eta_of
 from structens.online.restricted_slots import left_weights, visit_of
+from structens.online.rounds import Rounds
 from structens.online.tying import Tie, Tying
-from structens.online.visits import visits_of
+from structens.online.visits import Visits, visits_of
 
 
 class OnlineEnsemble(Ensemble):
@@ -83,8 +88,9 @@ class OnlineEnsemble(Ensemble):
     def partial_fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
         """Learn from more records, in their order.
 
-        Needs a rate that is given, or a learner without one. Records without gold are left out. Whether answers are
-        aligned (`align="auto"`) is decided by the first records, and again if later ones cannot do without.
+        Needs a rate that is given, or a learner without one; with rule "last" also "held-out" will do, which then tries
+        many rates at once and takes the one whose answers so far were best. Records without gold are left out. Whether
+        answers are aligned (`align="auto"`) is decided by the first records, and again if later ones cannot do without.
 
         Parameters
         ----------
@@ -134,14 +140,14 @@ class OnlineEnsemble(Ensemble):
         Raises
         ------
         ParameterError
-            If the rule is not "last", the tie is "label", or the rate is not given.
+            If the rule is not "last", the tie is "label", or the rate is one that needs all records.
 
         Examples
         --------
         >>> from structens.ensembles import PathExpertEnsemble
         >>> X = ExpertPredictions.of({"a": ["x"] * 4, "b": ["y"] * 4, "c": ["y"] * 4}, gold=["x"] * 4)
-        >>> PathExpertEnsemble(rule="last", learner="adahedge").combine_online(X).answers
-        ['y', 'x', 'x', 'x']
+        >>> PathExpertEnsemble(rule="last").combine_online(X).answers
+        ['y', 'y', 'x', 'x']
         """
         if self._gain is not None:
             raise ParameterError("n-gram gains are learnt by fit and partial_fit only; take loss 'hamming' or 'edit'")
@@ -166,31 +172,38 @@ class OnlineEnsemble(Ensemble):
         recipe.check(self.tie)
         if self._gain is not None:
             check_ngrams(recipe, self.tie)
+        refuse_idle(self)
         if not hasattr(self, "names_"):
             if len(X) == 0:
                 raise DataError("there are no records to learn from")
             rate = self.epsilon if recipe.follows_leaders else self.beta
-            if recipe.takes_rate and isinstance(rate, str):
+            leads = self._keeps_state and rate == "held-out"  # by their own answers so far
+            if recipe.takes_rate and isinstance(rate, str) and not leads:
                 name = "epsilon" if recipe.follows_leaders else "beta"
-                way_out = f"give {name} a number, or take learner 'adahedge', which needs none"
+                way_out = f"give {name} a number, or take a learner that needs none"
                 raise ParameterError(f"{name}={rate!r} needs all records at once; {way_out}")
             self.names_ = X.names
             self.aligned_ = self.align == "always"
-            self.beta_ = float(rate) if recipe.takes_rate and not recipe.follows_leaders else None
+            self._begin()
+            self.beta_ = float(rate) if recipe.takes_rate and not recipe.follows_leaders and not leads else None
             self.epsilon_ = float(rate) if recipe.follows_leaders else None
-            self.contexts_, self.state_ = [], {}
-            self.alive_, self.excess_, self.bounded_ = np.zeros((0, X.n_experts), np.bool_), 0.0, True
-            self.round_losses_ = np.zeros(0)
-            self.bounds_ = {}
         X = X.reindex(self.names_)
         if self.align == "auto" and not self.aligned_:
             self.aligned_ = needs_alignment(X)
         return X
 
+    def _begin(self) -> None:
+        """Nothing is learnt."""
+        self.beta_ = self.epsilon_ = None
+        self.contexts_, self.state_ = [], {}
+        self.alive_, self.excess_, self.bounded_ = np.zeros((0, len(self.names_)), np.bool_), 0.0, True
+        self.round_losses_ = np.zeros(0)
+        self.bounds_ = {}
+
     def _advance(self, slots: Slots, X: ExpertPredictions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Play these records from the present state on; returns what each was answered by, see `_at_the_time`."""
         recipe, p = self._recipe, slots.n_experts
-        learner = context_learner(recipe.learner, p, eta_of(self.beta_ or 1.0), recipe.share)
+        learner = self._learner(p)
         if self.state_:
             learner.restore(self.state_)
         elif len(self.round_losses_):
@@ -202,7 +215,12 @@ class OnlineEnsemble(Ensemble):
         game = recipe.game(slots, rounds, tying, alive=self._alive_in(tying), ids=X.ids)
         if game is not None:
             rounds, awake, self.alive_ = game.rounds, game.awake, game.alive
-        history = learner.play(visits_of(rounds, np.ascontiguousarray(awake)))
+        visits = visits_of(rounds, np.ascontiguousarray(awake))
+        if isinstance(learner, LeadingLearner):
+            learner.judge = self._judge(slots, X, rounds, visits)
+        history = learner.play(visits)
+        if isinstance(learner, LeadingLearner):
+            self.beta_ = learner.beta
         self.contexts_, self.state_, self.reading_rate_ = tying.keys, learner.state, 1.0
         self.weights_ = with_mean_row(left_weights(learner.weights(), self.alive_), learner.state["n_visits"])
         self.snapshots_ = np.zeros((0, rounds.n_parameters + p))
@@ -215,6 +233,28 @@ class OnlineEnsemble(Ensemble):
         self.regret_bound_ = bound if math.isfinite(bound) and self.bounded_ else None
         self.bounds_ = _summary(self)
         return history.before[visit_of(history, rounds)], slots.awake if game is None else game.there
+
+    def _learner(self, p: int) -> ContextLearner:
+        """That of the options; where its rate is to be held out, one at each rate, and the best so far leads."""
+        recipe = self._recipe
+        if recipe.learner != "prequential" and ("errors" in self.state_ or (recipe.takes_rate and self.beta_ is None)):
+            each = [context_learner(recipe.learner, p, eta_of(beta), recipe.share) for beta in RATES]
+            return LeadingLearner(p, each)
+        return context_learner(recipe.learner, p, eta_of(self.beta_ or 1.0), recipe.share)
+
+    def _judge(self, slots: Slots, X: ExpertPredictions, rounds: Rounds, visits: Visits) -> Judge:
+        """Errors of votes by weights before each visit: edit distances, or a loss of the user's."""
+        judged = Judged(slots, X)
+        by_edits = self.loss == "edit" or isinstance(get(self._slot_loss), Hamming)
+
+        def errors(before: NDArray[np.float64]) -> NDArray[np.float64]:
+            votes = vote(slots.labels, before[visit_of(History(visits, before, before[:0]), rounds)])
+            if by_edits:
+                return judged.each(votes.label)
+            missed = rounds.loss[np.arange(len(votes.first)), votes.first]
+            return np.bincount(slots.record, weights=missed, minlength=len(slots)).astype(np.float64)
+
+        return errors
 
     def _alive_in(self, tying: Tying) -> NDArray[np.bool_] | None:
         """Transitions left, in the rows of these contexts; all are in new ones. None before any record."""

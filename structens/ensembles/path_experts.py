@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.decoding import Decode
 from structens.ensembles.held_out import held_out_beta
+from structens.ensembles.idle_options import refuse_idle
 from structens.ensembles.ngram_experts import (
     check_ngrams,
     gain_of,
@@ -67,16 +68,18 @@ class PathExpertEnsemble(OnlineEnsemble):
     beta : "held-out", "position", "path", or float in (0, 1]
         Factor by which a unit of loss shrinks a weight. "held-out" tries a grid by 5-fold cross-validation;
         "position" and "path" are the rates that the regret bounds recommend. 1 learns nothing: plain vote. Learners
-        "adahedge" and "squint", and the rules of FPL, make no use of it.
-    learner : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge"}
+        "adahedge", "squint" and "prequential", and the rules of FPL, make no use of it.
+    learner : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential"}
         "hedge" is the papers' Weighted Majority. "adahedge" and "squint" find their rate themselves, context by
         context. "fixed-share" forgets, for experts that get better or worse over time. "component-hedge" learns
-        usages of experts, projected on unit flows: on slots the same weights as "hedge", to rounding.
+        usages of experts, projected on unit flows: on slots the same weights as "hedge", to rounding. "prequential",
+        for rule "last", plays "fixed-share" at many rates, and votes by the one whose answers so far were best
+        (`structens.online.leading`).
     absent : {"sleep", "neutral"}
         Experts without an answer to a record. "sleep": they keep their weight, and the others deal out theirs among
         themselves. "neutral": they are charged the mean loss of the others. Without effect on FPL and tie "label".
     share : float
-        Part of the weight that "fixed-share" deals out equally after each record.
+        Part of the weight that "fixed-share" and "prequential" deal out equally after each record.
     epsilon : "held-out", "papers", or float > 0
         Inverse scale of FPL's noise, in losses as they are charged. "papers" is 0.5 / (p l), l the longest record.
     noise : {"exp_add", "laplace", "exp_sub", "uniform"}
@@ -113,7 +116,7 @@ class PathExpertEnsemble(OnlineEnsemble):
     Attributes
     ----------
     beta_ : float or None
-        Beta used; None where there is none.
+        Beta used, for "prequential" that of the learner that leads; None where there is none.
     epsilon_ : float or None
         Epsilon used by FPL, else None.
     round_losses_ : ndarray of float64, shape (T,)
@@ -217,6 +220,7 @@ class PathExpertEnsemble(OnlineEnsemble):
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
         recipe = self._recipe
         recipe.check(self.tie)
+        refuse_idle(self)
         tying = Tying.learn(slots, self.tie)
         self.beta_ = self.epsilon_ = None
         gain = self._gain
@@ -225,6 +229,11 @@ class PathExpertEnsemble(OnlineEnsemble):
             game = game_of(slots, X, tying, gain, self.loss_scale)
             self.beta_ = ngram_beta(self.beta, game, X, recipe)
             self._adopt_ngrams(game, tying)
+            self._remember(slots, X)
+            return
+        if recipe.learner == "prequential":
+            self._begin()
+            self._advance(slots, X)
             self._remember(slots, X)
             return
         rounds = rounds_by(self._slot_loss, slots, X, tying, self.loss_scale)

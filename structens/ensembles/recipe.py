@@ -94,6 +94,9 @@ class Recipe:
         if tie == "label" and self.learner != "hedge":
             rule = "with tie 'label' the experts of a slot share no context, so that only learner 'hedge' is defined"
             raise ParameterError(f"{rule}; got {self.learner!r}")
+        if self.learner == "prequential" and self.rule != "last":
+            rule = "learner 'prequential' judges answers as they are given, so its rule is 'last'"
+            raise ParameterError(f"{rule}; got {self.rule!r}")
         if self.restrict is not None:
             self._check_restrict(tie)
 

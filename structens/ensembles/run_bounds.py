@@ -2,7 +2,10 @@
 
 Cortes, Kuznetsov and Mohri (ICML 2014): propositions 1 and 2, theorem 1, and the refined proposition 4, with the
 corrections of `structens.online.bounds`. All losses here are means over a record's slots. Bounds on expected losses
-hold with probability 1 - delta over records drawn independently; those "on these records" hold as they stand.
+hold with probability 1 - delta over records drawn independently; those "on these records" hold as they stand. The
+regret and its bound are sums of what was charged over all records. All bounds suppose that the rate was fixed before
+the records were seen: for one chosen on held-out parts of them they hold for the game as it was played, whose regret is
+below its bound for any rate, but not with the stated probability for records to come.
 """
 
 from __future__ import annotations

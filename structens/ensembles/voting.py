@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.base import Ensemble
 from structens.ensembles.decoding import Decode
+from structens.ensembles.idle_options import refuse_idle
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.vote import Votes, rover, rover_shares
 from structens.losses import edit_distance
@@ -144,6 +145,7 @@ class MajorityVote(Ensemble):
         for name in ("alpha", "null_confidence"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ParameterError(f"{name} must be between 0 and 1; got {getattr(self, name)!r}")
+        refuse_idle(self)
         return super().fit(X, y)
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:

@@ -21,6 +21,8 @@ from structens.online.hedge import cumulative_at, play, slot_flows, softmin
 from structens.online.history import History
 from structens.online.history_conversion import LEARNERS, context_learner, convert_history
 from structens.online.history_game import HistoryGame
+from structens.online.leading import LeadingLearner
+from structens.online.log_odds import LogOdds
 from structens.online.ngram_decoding import NGramDecoded, ngram_mbr
 from structens.online.ngram_learning import HistoryLearner, SlotHistoryLearner
 from structens.online.noise import NOISES, Perturbation, noise_of, printed_epsilon, tuned_epsilon
@@ -61,6 +63,8 @@ __all__ = [
     "History",
     "HistoryGame",
     "HistoryLearner",
+    "LeadingLearner",
+    "LogOdds",
     "NGramDecoded",
     "PathBandit",
     "PathLearner",

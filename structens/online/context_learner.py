@@ -82,12 +82,17 @@ class ContextLearner:
             self.grow(np.arange(self.n_contexts), visits.n_contexts)
         before = self._play(visits.loss, visits.awake, visits.context, visits.width)
         history = History(visits, before, self.weights())
+        self._charge(history)
+        return history
+
+    def _charge(self, history: History) -> None:
+        """Count what the learner and the experts lost."""
+        visits = history.visits
         share, taught = awake_share(history), visits.awake.any(axis=1)
         charge = (share * visits.loss).sum(axis=1, keepdims=True)
         np.add.at(self.state["advantage"], visits.context, np.where(visits.awake, charge - visits.loss, 0.0))
         np.add.at(self.state["n_visits"], visits.context, taught.astype(np.float64))
         np.add.at(self.state["width"], visits.context, np.where(taught, visits.width**2, 0.0))
-        return history
 
     def regret(self) -> float:
         """Charge beyond the best choice of one expert a context, each judged while it was awake, in hindsight."""

@@ -15,14 +15,15 @@ from structens.online.converted import Converted, with_fallback
 from structens.online.fixed_share import FixedShare
 from structens.online.gamma import cv_penalty, suffix_start
 from structens.online.history import History, average, later_losses, mean_losses, weights_at
+from structens.online.leading import LeadingLearner
 from structens.online.restricted_slots import RestrictedGame
 from structens.online.rounds import Rounds
 from structens.online.sleeping import SleepingHedge
 from structens.online.slot_conversion import MOST_NUMBERS, grid_size, spread
 from structens.online.squint import Squint
 
-LEARNERS = ("hedge", "adahedge", "squint", "fixed-share", "component-hedge")
-RATELESS = ("adahedge", "squint")
+LEARNERS = ("hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential")
+RATELESS = ("adahedge", "squint", "prequential")
 """Learners that take no rate."""
 _LEAST_WEIGHT = 1e-300
 
@@ -32,12 +33,12 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
 
     Parameters
     ----------
-    name : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge"}
+    name : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential"}
     n_experts : int
     eta : float
         For "hedge", "fixed-share" and "component-hedge".
     share : float
-        For "fixed-share".
+        For "fixed-share" and "prequential".
 
     Raises
     ------
@@ -57,6 +58,8 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
         return FixedShare(n_experts, eta, share)
     if name == "component-hedge":
         return SlotComponentHedge(n_experts, eta)
+    if name == "prequential":
+        return LeadingLearner(n_experts, share=share)
     return SlotAdaHedge(n_experts) if name == "adahedge" else Squint(n_experts)
 
 
