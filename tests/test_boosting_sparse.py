@@ -184,3 +184,14 @@ def test_what_does_not_go_with_sparse_features():
         AdaBoostMH(engine="exact").fit(X, y)
     with pytest.raises(ParameterError, match="min_weight_fraction_leaf"):
         AdaBoostMH(min_weight_fraction_leaf=0.1).fit(X, y)
+
+
+def test_rows_that_sit_out_still_vote_and_count():
+    X, y = random_task(n=600)
+    X.data[X.data == 0] = 1.0
+    plain, trimmed = (AdaBoostMH(HammingTree(6), n_rounds=40, trim=trim).fit(X, y) for trim in (0.0, 0.3))
+    assert (plain.edges_[1:] != trimmed.edges_[1:]).any()  # some did sit out
+    assert trimmed.score(X, y) > 0.95
+    sign = np.where(np.arange(3) == y[:, None], 1.0, -1.0)
+    risk = (np.where(sign > 0, 0.5, 0.25) / len(y) * np.exp(-trimmed.decision_function(X) * sign)).sum()
+    np.testing.assert_allclose(np.prod(trimmed.normalizers_), risk, rtol=1e-4)

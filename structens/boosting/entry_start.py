@@ -62,12 +62,15 @@ def entry_rounds(
     entries = entries_of(start.X, MOST_BINS if model.max_bins is None else model.max_bins, nominal)
     if isinstance(base, (HammingProduct, OneAgainstAll)):
         return _table_rounds(start, entries, settings, weights)
-    grower: Any = (
-        IndicatorGrower(base) if isinstance(base, Indicator) else TreeGrower(base.n_inner_nodes, base.constant)
-    )
+    grower: Any = IndicatorGrower(base) if isinstance(base, Indicator) else trees_of(start, settings)
     rounds = EntryRounds(entries, n_classes, settings, grower, start.n_threads)
     weights(rounds.weights())
     return rounds
+
+
+def trees_of(start: Any, settings: RoundSettings) -> TreeGrower:
+    """What grows the trees of a `Start`."""
+    return TreeGrower(settings.n_inner_nodes, settings.rule, settings.trim, start.learnt is not None)
 
 
 def entry_memory(X: Any, n_classes: int, n_inner_nodes: int) -> float:

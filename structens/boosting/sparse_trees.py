@@ -7,6 +7,7 @@ the non-zeros of its smaller child, and one look at each bin.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +37,27 @@ class _Cell:
 
 
 class TreeGrower:
-    """Grows trees of at most `n_inner_nodes` cuts by one of the rules of `HammingTree`."""
+    """Grows trees of at most `n_inner_nodes` cuts by one of the rules of `HammingTree`.
 
-    def __init__(self, n_inner_nodes: int, rule: str) -> None:
-        self.n_inner_nodes, self.rule = n_inner_nodes, rule
+    Parameters
+    ----------
+    n_inner_nodes : int
+    rule : {"hybrid", "paper", "multiboost"}
+    trim : float
+        Rows that together have this share of the weight sit out the growing, if they are at least half of all rows.
+    going_on : bool
+        Whether rounds have been played already; nothing is trimmed in the first, whose weights say nothing yet.
+    """
+
+    def __init__(self, n_inner_nodes: int, rule: str, trim: float = 0.0, going_on: bool = False) -> None:
+        self.n_inner_nodes, self.rule, self.trim, self.going_on = n_inner_nodes, rule, trim, going_on
 
     def grow(self, search: CutSearch, weight: NDArray[np.float32]) -> Grown:
         """The tree for these weights."""
         k = search.n_classes
-        cells = [_Cell(None, search.sums(weight).astype(np.float32), np.zeros(k))]
-        cells[0].histogram = search.count(weight)
+        rows = self._heavy(search, weight)
+        cells = [_Cell(rows, search.sums(weight, rows).astype(np.float32), np.zeros(k))]
+        cells[0].histogram = search.count(weight, rows)
         self._look(cells[0], search, root=True)
         for step in range(1, self.n_inner_nodes + 1):
             best = cells[0]
@@ -62,6 +74,18 @@ class TreeGrower:
         for cell in cells:
             _release(cell, search)
         return _finished(cells, search)
+
+    def _heavy(self, search: CutSearch, weight: NDArray[np.float32]) -> NDArray[np.int32] | None:
+        """The rows that take part; None: all."""
+        trim = self.trim if self.going_on else 0.0
+        self.going_on = True
+        if trim == 0.0:
+            return None
+        mass = np.abs(weight).reshape(-1, search.kp).sum(axis=1)
+        ordered = np.sort(mass)
+        reached = np.cumsum(ordered, dtype=np.float64)
+        light = int(np.searchsorted(reached, trim * reached[-1]))
+        return None if 2 * light < len(mass) else np.flatnonzero(mass >= ordered[light]).astype(np.int32)
 
     def _look(self, cell: _Cell, search: CutSearch, root: bool = False) -> None:
         """The best cut of a cell, or its constant, and by how much it raises the edge."""
@@ -117,16 +141,22 @@ def _release(cell: _Cell, search: CutSearch) -> None:
 def _finished(cells: list[_Cell], search: CutSearch) -> Grown:
     """The tree in arrays; leaves from left to right."""
     leaf, votes = np.zeros(search.entries.n, np.int32), list[NDArray[np.float64]]()
-    number, stack = {}, [0]
+    everyone = None if cells[0].rows is None else np.arange(search.entries.n, dtype=np.int32)
+    number, stack = dict[int, int](), [(0, everyone)]
     cuts = sorted((c for c in range(len(cells)) if cells[c].state == _CUT), key=lambda c: cells[c].made)
     number.update({c: place for place, c in enumerate(cuts)})
     while stack:
-        c = stack.pop()
+        c, rows = stack.pop()
         cell = cells[c]
-        if cell.state == _CUT:
-            stack.extend((cell.children[1], cell.children[0]))
+        if cell.cut is not None and cell.state == _CUT:
+            sides: Any = (None, None)
+            if rows is not None:  # some sat out: they follow the cuts now
+                here = search.positive(cell.cut)[rows]
+                sides = rows[~here], rows[here]
+            stack.extend(((cell.children[1], sides[1]), (cell.children[0], sides[0])))
             continue
-        leaf[slice(None) if cell.rows is None else cell.rows] = len(votes)
+        rows = cell.rows if rows is None else rows
+        leaf[slice(None) if rows is None else rows] = len(votes)
         number[c] = -1 - len(votes)
         votes.append(cell.vote if cell.vote.any() else -np.ones(search.n_classes))
     made = [cells[c] for c in cuts]
