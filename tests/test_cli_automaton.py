@@ -115,6 +115,29 @@ def test_lattices():
     assert run("automaton", "l.fst", "--from", "const", "--format", "openfst").out == text
 
 
+KALDI_NUMBERS = {
+    "lattice": "u\n0 1 12 7 1.5,2.0\n0 1 13 8 1,1\n1 2 14 0 0,0\n2\n\n",
+    "compact": "u\n0 1 7 1.5,2.0,3_3\n0 1 8 1,1,4\n1 2 0 0,0,\n2 0,0,\n\n",
+}
+
+
+@pytest.mark.parametrize("kind", KALDI_NUMBERS)
+def test_numbers_of_kaldi_are_named_by_a_table(kind):
+    Path("k.txt").write_text(KALDI_NUMBERS[kind])
+    Path("words.txt").write_text("<eps> 0\nyes 7\nno 8\n")
+    options = ["automaton", "k.txt", "--from", "kaldi", "--format", "openfst"]
+    named = run(*options, "--read-symbols", "words.txt")
+    assert named.out == "0\t1\tyes\t3.5\n0\t1\tno\t2.0\n1\t2\t<eps>\t0.0\n2\t0.0\n"
+    plain = run(*options, "--read-symbols", "names")
+    assert plain.out == named.out.replace("yes", "7").replace("no", "8")
+    assert plain.out == run(*options).out
+    Path("few.txt").write_text("yes 7\n")
+    run(*options, "--read-symbols", "few.txt").refused("k.txt:3: word number 8 is not in the table of 1 words")
+    run(*options, "--read-symbols", "none.txt").refused("none.txt: cannot be read")
+    drawn = run("automaton", "k.txt", "--from", "kaldi", "--read-symbols", "words.txt")
+    assert 'label="yes' in drawn.out
+
+
 def test_refusals():
     near = run("automaton", "e.jsonl", "--id", "w11").refused("no record with id 'w11' among 4", "'w1'")
     assert near.count("'w") == 4

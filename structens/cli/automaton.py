@@ -46,7 +46,10 @@ def automaton(
     ] = None,
     read_symbols: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Symbol table to read: labels of openfst, words of kaldi. `names`: labels are names."),
+        typer.Option(
+            help="Symbol table to read, for labels that are numbers: of openfst, or words of kaldi (words.txt). "
+            "`names`: labels are names (of kaldi they are without a table)."
+        ),
     ] = None,
     acceptor: Annotated[
         Optional[bool],  # noqa: UP045
@@ -204,13 +207,13 @@ def lattice(
     if source == "htk":
         refuse_for(source, read_symbols=table)
         return read_htk_lattice(file, **given)
+    by_name = table == "names"
     if source == "kaldi":
-        return read_kaldi_lattice(file, key=key, words=table, **given)
+        return read_kaldi_lattice(file, key=key, words=None if by_name else table, **given)
     refuse_for(source, **given)
     if source == "const":
         refuse_for(source, read_symbols=table)
         return read_const_fst(file)
-    by_name = table == "names"
     return read_openfst(file, symbols=None if by_name else table, names=by_name, acceptor=acceptor)
 
 
