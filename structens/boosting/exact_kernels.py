@@ -216,9 +216,7 @@ def _split(it, n_cells, features, work):  # type: ignore[no-untyped-def]
         work.threshold[it] = np.inf
     else:
         a, b = work.column[p, order[p, low - 1]], work.column[p, order[p, low]]
-        middle = a + (b - a) * 0.5
-        if not np.isfinite(middle):
-            middle = a * 0.5 + b * 0.5
+        middle = a * 0.5 + b * 0.5 if a < 0.0 < b else a + (b - a) * 0.5  # neither overflows
         work.threshold[it] = middle if a < middle <= b else b
     key[it, 1] = 1.0 if high == end and np.isnan(work.column[p, order[p, end - 1]]) else 0.0  # NaN on the + side
     for i in range(start, end):

@@ -378,7 +378,5 @@ def _partition(tid, it, plan, table, work):  # type: ignore[no-untyped-def]
 @lean_inner
 def _between(a, b):  # type: ignore[no-untyped-def]
     """A threshold t with a < t <= b, in the middle where floating point has one."""
-    middle = a + (b - a) * 0.5
-    if not np.isfinite(middle):
-        middle = a * 0.5 + b * 0.5
+    middle = a * 0.5 + b * 0.5 if a < 0.0 < b else a + (b - a) * 0.5  # neither overflows
     return middle if a < middle <= b else b

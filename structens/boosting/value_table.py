@@ -101,7 +101,7 @@ class ValueTable:
         if place == n_values - 1:
             return Cut(j, np.inf, test, positive, edges)
         a, b = float(upper[place]), float(lower[place + 1])
-        middle = a + (b - a) / 2 if b - a < np.inf else a / 2 + b / 2
+        middle = a / 2 + b / 2 if a < 0.0 < b else a + (b - a) / 2  # neither overflows
         return Cut(j, middle if a < middle <= b else b, test, positive, edges)
 
     def constant(self, edges: NDArray[np.float64]) -> Cut:
