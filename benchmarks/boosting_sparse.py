@@ -2,7 +2,8 @@
 
     python benchmarks/boosting_sparse.py [inner nodes] [rounds] [max_features]
 
-The labels come from random weights of three tenths of the columns, most of them rare, with noise: harder than real tags.
+The labels come from random weights of three tenths of the columns, most of them rare, with noise: harder than real
+tags.
 Prints CPU seconds of one thread, the largest memory of the process before and after learning, and errors.
 """
 
