@@ -76,7 +76,7 @@ class CoBoost(TwoViewClassifier):
 
     Plain CoBoost (`prior` and `unlabelled_mass` None, as in the paper) can collapse: the views agree ever better on
     ever more rows of one class. It does where classes are far from equally frequent and rules are not precise. A
-    `CollapseWarning` says so; the guard is to give `prior`, or to lower `unlabelled_mass`.
+    `CollapseWarning` says so. The guard is ``prior="labelled"``, or better the true shares, and ``unlabelled_mass=1``.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class CoBoost(TwoViewClassifier):
         Smooths coefficients, > 0; the larger, the more a rule needs to have seen. None: 1 over the weight
         of all rows, where a labelled one weighs 1: 1 / n unless there is `unlabelled_mass`.
     prior : None, "labelled", mapping or sequence
-        Shares of the classes, by label or in the order of `classes_`: no class gets more pseudo-labels than that share
-        of the unlabelled rows, and those that it gets are the surest. "labelled" takes the shares of the labelled
-        rows: not with seed rules, which say nothing about how frequent a class is. None: no such limit.
+        Shares of the classes, by label or in the order of `classes_`. Unlabelled rows then count in proportion to them:
+        of each class those of which the other view is surest. "labelled" takes the shares of the labelled rows, which
+        with seed rules are as good as the rules' coverage. None: all rows count of which the other view speaks.
     unlabelled_mass : float, optional
         Weight of all unlabelled rows, in units of the weight of all labelled ones, >= 0: each weighs so much less than
         a labelled row, never more. With 0 only labelled rows are learnt from. None: all rows weigh the same.
@@ -103,7 +103,8 @@ class CoBoost(TwoViewClassifier):
         Codes of the labels that were known or came from seed rules, -1 for none.
     agreement_, largest_share_, coverage_ : ndarray of float64, shape (n_rounds_,)
         After each round, on unlabelled rows: share on which the views agree, of those of which both speak; share of the
-        most frequent label among what they say; share of the rows of which they speak. NaN where there are none.
+        most frequent label among what they say; share of the rows of which they speak, mean of both.
+        NaN for the first two where there are none.
     collapsed_ : bool
         Whether there was a warning.
     class_prior_ : ndarray of float64, shape (K,)
@@ -182,7 +183,10 @@ class CoBoost(TwoViewClassifier):
         self.largest_share_ = np.array(rounds.largest_share)
         self.coverage_ = np.array(rounds.coverage)
         known_shares = labelled / labelled.sum()
-        self.class_prior_ = rounds.label_shares if shares is None else shares
+        if shares is not None:
+            self.class_prior_ = shares
+        else:
+            self.class_prior_ = rounds.label_shares if any(rounds.coverage[-1:]) else known_shares
         self._warn(known_shares if shares is None else shares)
         return self
 
@@ -275,6 +279,7 @@ class CoBoost(TwoViewClassifier):
         if not self.n_rounds_ or math.isnan(self.largest_share_[-1]) or self.unlabelled_mass == 0:
             return
         said, agree = self.rounds_.label_shares, float(self.agreement_[-1])
+        expected = np.maximum(expected, 1e-12)  # a class that seed rules named, but no row has
         largest, least = int(np.argmax(said)), int(np.argmin(said / expected))
         what = ""
         if 1.0 - said[largest] < VANISHED * (1.0 - expected[largest]) or said[largest] - expected[largest] > DRIFTED:
@@ -286,7 +291,7 @@ class CoBoost(TwoViewClassifier):
         if what:
             self.collapsed_ = True
             ways = ["give prior"] if self.prior is None else []
-            ways += ["set unlabelled_mass=0.5" if self.unlabelled_mass is None else "lower unlabelled_mass"]
+            ways += ["set unlabelled_mass=1" if self.unlabelled_mass is None else "lower unlabelled_mass"]
             way = f"{', '.join(ways)}, or drop features that most rows have"
             warnings.warn(f"CoBoost: {what}; {way}", CollapseWarning, stacklevel=3)
 

@@ -147,7 +147,8 @@ def sum_again(rows, by_row, by_column, right_wrong, stamp, sums, gains):  # type
                     sums[f, k] += right_wrong[postings[place], k]
             for k in range(K):
                 right, wrong = sums[f, k], sums[f, K + k]
-                gains[k, f] = (math.sqrt(right) - math.sqrt(wrong)) ** 2 if right > wrong else 0.0
+                better = right - wrong > BETTER * (right + wrong)
+                gains[k, f] = (math.sqrt(right) - math.sqrt(wrong)) ** 2 if better else 0.0
 
 
 @njit(cache=True)
@@ -165,7 +166,7 @@ def best_rule(sums, gains, whole, labels, found, shares):  # type: ignore[no-unt
     labels : ndarray of int64
         The labels that the rule may vote for.
     found : ndarray of int64, shape (2,)
-        Out: feature and label; (-1, -1) if no rule is admissible.
+        Out: feature and label; (-1, -1) if no rule is admissible and better than none.
     shares : ndarray of float64, shape (3,)
         Out: W+, W- and the criterion.
     """
@@ -175,7 +176,7 @@ def best_rule(sums, gains, whole, labels, found, shares):  # type: ignore[no-unt
         for f in range(gains.shape[1]):
             most = max(most, gains[label, f])
     found[0], found[1] = -1, -1
-    if most == 0.0:
+    if most <= BETTER * whole[0]:
         return
     for f in range(gains.shape[1]):
         for label in labels:

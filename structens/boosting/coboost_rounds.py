@@ -127,7 +127,7 @@ def learn(
     unlabelled_weight : float
         Weight of an unlabelled row; that of a labelled one is 1.
     shares : ndarray of float64, shape (K,), optional
-        No class gets more than its share of the unlabelled rows as pseudo-labels; the surest are kept.
+        Pseudo-labels of unlabelled rows are in proportion to these; the surest of each class are kept.
     n_classes : int
         K. With two, a round finds one rule a view; with more, one a view and label.
 
@@ -176,18 +176,23 @@ def _step(out: Rounds, when: tuple[int, int], side: _Side, labels: NDArray[np.in
 
 
 def _matched(side: _Side, shares: NDArray[np.float64] | None) -> NDArray[np.int32]:
-    """Pseudo-labels, no more of a class than its share of the unlabelled rows: the surest; equals stay or go as one."""
+    """Pseudo-labels for unlabelled rows in proportion to the classes' shares: the surest of each class.
+
+    The class that is rarest for its share keeps all of its rows. Rows of equal margin stay or go as one.
+    """
     if shares is None:
         return side.said
-    out, free = side.said.copy(), side.known < 0
-    n_free = int(free.sum())
-    for label, share in enumerate(shares.tolist()):
-        rows = np.flatnonzero(free & (side.said == label))
-        most = round(share * n_free)
-        if len(rows) <= most:
+    out = side.said.copy()
+    said = np.where(side.known < 0, side.said, -1)
+    counts = np.bincount(said[said >= 0], minlength=len(shares))
+    whole = float((counts / shares).min())
+    for label, (count, share) in enumerate(zip(counts.tolist(), shares.tolist(), strict=True)):
+        most = round(share * whole)
+        if count <= most:
             continue
+        rows = np.flatnonzero(said == label)
         margin = side.score[rows, label] - np.delete(side.score[rows], label, axis=1).max(axis=1)
-        least = np.partition(margin, len(rows) - most)[len(rows) - most] if most else np.inf
+        least = np.partition(margin, count - most)[count - most] if most else np.inf
         kept = margin >= least
         if kept.sum() > most:
             kept = margin > least
@@ -201,4 +206,4 @@ def _diagnose(out: Rounds, counts: NDArray[np.int64], n_free: int) -> None:
     n_said = sum(labels)
     out.agreement.append(same / both if both else float("nan"))
     out.largest_share.append(max(labels) / n_said if n_said else float("nan"))
-    out.coverage.append(n_said / (2 * n_free) if n_free else float("nan"))
+    out.coverage.append(n_said / (2 * n_free) if n_free else 0.0)

@@ -69,18 +69,21 @@ class View:
         """
         if isinstance(view, View):
             return view
-        if is_sparse(view) or hasattr(view, "to_numpy") or (isinstance(view, np.ndarray) and view.dtype.kind != "O"):
+        if is_sparse(view) or getattr(view, "ndim", 1) == 2:
             return _of_matrix(view, owner, known)
         try:
-            rows = [[row] if isinstance(row, str) else list(row) for row in view]
+            listed = list(view)
+            rows = [row if isinstance(row, str) else list(row) for row in listed]
         except TypeError:
             raise DataError(f"{owner}: a view is a matrix, or for each row the names of its features") from None
-        if any(isinstance(row, str) for row in view):
-            raise DataError(
-                f"{owner}: a row of a view must be a list of names, not one string", hint="write ['a'], not 'a'"
-            )
-        if rows and any(rows) and not isinstance(next(name for row in rows for name in row), str):
-            return _of_matrix(np.asarray(view), owner, known)
+        first = next((name for row in rows for name in row), "")
+        if not isinstance(first, str):
+            return _of_matrix(np.asarray(listed), owner, known)
+        for i, row in enumerate(rows):
+            if isinstance(row, str):
+                raise DataError(f"{owner}: row {i} of a view is the string {row!r}", hint="write a list of names")
+            if not all(isinstance(name, str) for name in row):
+                raise DataError(f"{owner}: row {i} of a view has features that are no names")
         return _of_names(rows, owner, known)
 
     def transposed(self) -> Lists:
@@ -139,8 +142,8 @@ class TwoViewClassifier(Classifier):
         self.classes_, codes = labels_of(labels, len(labels), owner)
         if len(self.classes_) < 2:
             raise DataError(
-                f"{owner}: all known labels are {self.classes_[0]!r}; two classes at least need labels or seed rules",
-                hint="-1 and None mean no label; name classes otherwise",
+                f"{owner}: all known labels are {self.classes_.tolist()[0]!r}; two classes need labels or seed rules",
+                hint="-1, None and NaN mean no label; name classes otherwise",
             )
         known = np.full(len(given), UNLABELLED, dtype=np.int32)
         has = np.array([label is not None for label in given], dtype=bool)
@@ -244,7 +247,7 @@ def _gaps(y: Any, n: int, owner: str) -> Iterator[Any]:
         yield None if label is None or (number and (label == UNLABELLED or np.isnan(label))) else label
 
 
-def _of_names(rows: list[list[str]], owner: str, known: View | None) -> View:
+def _of_names(rows: list[Any], owner: str, known: View | None) -> View:
     if known is None:
         names = tuple(sorted(set(chain.from_iterable(rows))))
     elif known.names is None:
