@@ -9,7 +9,11 @@ import tempfile
 from pathlib import Path
 
 _files = sorted((Path(__file__).resolve().parents[1] / "structens").rglob("*.py"))
-_sources = [text for path in _files if b"njit" in (text := path.read_bytes()) or path.parent.name == "core"]
+_kernels = (b"njit", b"compiled import")  # how a file says that it has some
+_texts = {path: path.read_bytes() for path in _files}
+_sources = [
+    text for path, text in _texts.items() if path.parent.name == "core" or any(word in text for word in _kernels)
+]
 _digest = hashlib.sha256(b"".join(_sources)).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"structens-numba-{_digest}"))
 
