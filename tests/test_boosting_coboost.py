@@ -147,6 +147,7 @@ def test_weights_without_bound_are_counted_from_another_origin():
 # ---- the guard
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", [0, 1])
 def test_unlabelled_rows_halve_the_error_of_seeds_alone(seed):
     data = two_views(n=5000, seed=seed)
@@ -156,6 +157,7 @@ def test_unlabelled_rows_halve_the_error_of_seeds_alone(seed):
         assert 1 - CoBoost(100, **guard).fit(X, seeds=data.seeds).score(X, data.labels) < (1 - alone) / 2
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", [1, 3])
 def test_the_guard_keeps_a_rare_class(seed):
     data = two_views(n=5000, prior=0.2, seed=seed)
@@ -189,6 +191,7 @@ def test_one_vanished_class_of_three_is_told():
     assert model.collapsed_
 
 
+@pytest.mark.compiled
 @pytest.mark.skipif(not (SHARED / "classification").is_dir(), reason="needs ../shared/data/classification (WebKB)")
 @pytest.mark.parametrize(("n_rare", "n_other"), [(3, 9), (12, 36), (23, 82)])
 def test_webkb_is_no_worse_than_its_labelled_rows_plus_one_point(n_rare, n_other):
@@ -295,6 +298,7 @@ def test_outputs_fit_together(task, n_rounds):
     np.testing.assert_allclose(whole[:, 1] if scores.ndim == 1 else whole, scores, atol=1e-12)
 
 
+@pytest.mark.compiled
 def test_all_forms_of_input_say_the_same():
     data = two_views(n=300)
     names = (data.view1, data.view2)
@@ -332,6 +336,7 @@ def test_seeds_by_name_and_by_place_and_labels_that_know_better():
     assert quiet(CoBoost(2), views, seeds={"x": 0, "y": 1}).predict(views).tolist() == [0, 1, 0, 1]
 
 
+@pytest.mark.compiled
 def test_strongest_features_and_unknown_ones():
     data = two_views(n=1000)
     X = (data.view1, data.view2)
