@@ -102,7 +102,7 @@ class HistogramRounds:
         self.work = self._memory(weight, slots * self.span if pooled else self.n_threads * block_span, row_blocks)
         self.out = np.zeros(8)
         self.table = self.list_features(np.arange(binned.d))
-        self._threads = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+        self._threads = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
         first_masses(self.plan, self.work)
 
     def _memory(self, weight: NDArray[np.float32], pool: int, row_blocks: int) -> Work:
@@ -150,10 +150,11 @@ class HistogramRounds:
         """Grow the next tree and, where its edge is positive, change the weights."""
         if features is not None:
             self.table = self.list_features(features)
-        others = [self._threads.submit(self._play, k) for k in range(1, self.n_threads)] if self._threads else []
-        self._play(0)
-        for other in others:
-            other.result()
+        if self._threads is None:
+            self._play(0)
+        else:  # not on this thread: an interrupt must not keep the others waiting for it
+            for played in [self._threads.submit(self._play, k) for k in range(self.n_threads)]:
+                played.result()
         self.rates[0] = self.settings.trim
         return self._tree()
 
