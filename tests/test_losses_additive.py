@@ -117,7 +117,7 @@ def test_names_of_losses():
     own = Hamming(0.5)
     assert get(own) is own
     assert isinstance(get("hamming"), Hamming)
-    with pytest.raises(ParameterError, match="must be 'hamming', 'edit' or an AdditiveLoss"):
+    with pytest.raises(ParameterError, match="must be 'hamming', 'edit', 'ngram', an NGramGain or an AdditiveLoss"):
         get("bleu")
     with pytest.raises(ParameterError, match="no sum over slots"):
         get("edit")

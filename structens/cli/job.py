@@ -13,7 +13,7 @@ from typing import Any
 from structens.cli.console import progress, say, tell
 from structens.cli.options import chosen_experts
 from structens.cli.unused import refuse_unused
-from structens.core import DataError, ExpertPredictions, ParameterError
+from structens.core import DataError, ExpertPredictions
 from structens.ensembles import (
     METHODS,
     Combined,
@@ -206,7 +206,7 @@ def learnt(
     DataError
         If the method learns and no record has gold.
     ParameterError
-        If an option given changes nothing, or learning is to be restricted and the method does not learn so.
+        If an option given changes nothing.
     """
     n_gold = int(X.has_gold.sum())
     tally.method = method or default_method(n_gold > 0)
@@ -214,8 +214,6 @@ def learnt(
         why = f", the default where {'there is' if n_gold else 'no record has'} gold"
         refuse_unused(given, [tally.method, *beside], chosen, why)
     ensemble = make_ensemble(tally.method, **chosen)
-    if chosen["restrict"] is not None and not {"restrict", "ensemble__restrict"} & set(ensemble.get_params()):
-        raise ParameterError(f"--restrict does not go with --method {tally.method}, which does not learn under it")
     tally.n_learnt = n_gold if ensemble.needs_gold else 0
     with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step, located(X):
         ensemble.fit(X)

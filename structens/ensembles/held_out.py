@@ -99,7 +99,7 @@ def between(grid: Sequence[float], i: int) -> list[float]:
     Examples
     --------
     >>> between((0.1, 0.9, 0.99, 1.0), 3), between((0.1, 0.9, 0.99, 1.0), 0)
-    ([0.99, 1.0], [0.1, 0.480385, 0.7, 0.826795, 0.9])
+    ([0.99, 1.0], [0.1, 0.480385, 0.7, 0.826795])
     """
     steps = 1.0 - np.array(grid[:-1])
     if i >= len(steps):
