@@ -136,9 +136,8 @@ def _bin_column(
     starts = starts[starts > ordered[0]]
     codes = np.searchsorted(starts, column, side="right")
     codes[np.isnan(column)] = len(starts) + 1
-    lower = np.concatenate([[ordered[0]], starts]).astype(np.float64)
-    upper = np.empty_like(lower)
-    for b in range(len(lower)):  # exact bounds, also where quantiles saw a part of the rows only
-        inside = column[codes == b]
-        lower[b], upper[b] = inside.min(), inside.max()
+    lower, upper = np.full(len(starts) + 1, np.inf), np.full(len(starts) + 1, -np.inf)
+    inside = codes <= len(starts)
+    np.minimum.at(lower, codes[inside], column[inside])  # also where quantiles saw a part of the rows only
+    np.maximum.at(upper, codes[inside], column[inside])
     return lower, upper, codes.astype(np.uint8)
