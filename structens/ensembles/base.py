@@ -163,7 +163,8 @@ class Ensemble(Estimator):
             votes = self._vote(slots, X, _lots(X.ids, slots, votes.tie, self.seed))
         notes, found = list(self._notes(slots)), None
         if self.decode != "marginal" or self.restriction is not None or n_best:
-            weighted = Weighted(slots, self._weights(slots, X), self._shares(slots, X), votes, X.ids, self.seed)
+            score = None if self.restriction is None else self._scores(slots, X)
+            weighted = Weighted(slots, self._weights(slots, X), self._shares(slots, X), votes, X.ids, self.seed, score)
             acceptor = None if self.restriction is None else compile_restriction(self.restriction, X.alphabet)
             votes, more = decode_slots(self._conditioned(weighted, X), self.decode, acceptor)
             notes += more
@@ -275,6 +276,10 @@ class Ensemble(Estimator):
         self, slots: Slots, weights: NDArray[np.float64], X: ExpertPredictions
     ) -> NDArray[np.float64] | None:
         """Weights given admissibility, shape (n_slots, p); None where they are as they are."""
+        return None
+
+    def _scores(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64] | None:
+        """What a restricted answer sums over slots, where that is not the shares."""
         return None
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
