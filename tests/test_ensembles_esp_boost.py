@@ -80,6 +80,37 @@ def test_a_perfect_path_of_several_experts_ends_the_game():  # BOOST-16
     assert (model.n_rounds_, model.stopped_) == (1, "weak")
 
 
+def test_a_path_that_is_silent_somewhere_is_not_the_end():
+    y = ["y"]
+    parts = {"A": [["n"]] * 10, "b": [y] * 6 + [None] * 4, "c": [None] * 6 + [y] * 4}
+    nothing = {"A": [["n", "n"]] * 10, "b": [["y", "y"]] * 6 + [[]] * 4, "c": [[]] * 6 + [["y", "y"]] * 4}
+    labels = {"a": [["x"]] * 30 + [["z"]] * 25, "b": [["w"]] * 30 + [["x"]] * 25}
+    for said, gold, options in (
+        (parts, [y] * 10, {}),
+        (nothing, [["y", "y"]] * 10, {"unequal": "abstain"}),
+        (labels, [["x"]] * 55, {"tie": "label"}),
+    ):
+        X = ExpertPredictions.of(said, gold=gold)
+        model = ESPBoost(**options).fit(X)
+        assert model.score(X) == 1.0
+        assert len(model.votes_by_path_) > 1
+        assert model.bounds_["bound on it: F"] < 1 / 55
+
+
+def test_by_labels_the_best_expert_is_what_is_left():
+    X = ExpertPredictions.of({"a": [["x"]] * 10, "b": [["y"]] * 10}, gold=[["y"]] * 4 + [["q"]] * 6)
+    for model in (ESPBoost(tie="label"), DeepESPBoost(tie="label", hopeless="charge", beta=0.1)):
+        done = model.fit(X).combine(X)
+        assert (model.n_rounds_, model.score(X)) == (0, 0.4)
+        assert model.paths_.tolist() == [[1, 1, 1]]
+        assert "and the best expert answers alone" in done.notes[0]
+        assert model.bounds_["training loss"] == pytest.approx(0.6)
+    by_record = {"a": [["y"] * 6, ["x"]], "b": [["q"] * 6, ["q"]], "c": [["z"] * 6, ["q"]]}
+    X = ExpertPredictions.of(by_record, gold=[["y"] * 2 + ["s"] * 4, ["q"]])
+    model = ESPBoost(tie="label", weighting="record", n_rounds=1, align="always")
+    assert model._best_expert(align(X)) == 1
+
+
 def test_no_path_expert_better_than_chance():  # BOOST-15
     for gold, said, epsilon in (("aaaaa", "abbba", 0.6), ("ab", "aX", 0.5)):
         X = ExpertPredictions.of({"one": [said]}, gold=[gold])

@@ -24,7 +24,7 @@ from structens.core import ParameterError
 
 STEPS = ("newton", "closed")
 TOLERANCE = 1e-12
-"""An edge W+ - W- below twice this is none, and an error below it is none."""
+"""An edge W+ - W- below twice this is none, and so is an error below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Boosted:
     z : ndarray of float64, shape (T,)
         What the loss fell by, as a factor.
     stopped : {"rounds", "weak", "perfect", "converged"}
-        All rounds were played; no path expert is better than chance; one made no error; or nothing is to be gained.
+        All rounds were played; no path expert is better than chance; one is right in all slots; or nothing is to be gained.
     fallback : ndarray of int64
         The best path under D_1, which answers where no round was played.
 
@@ -124,7 +124,8 @@ def boost_paths(paths: PathExperts, n_rounds: int = 100, *, step: str = "newton"
     Notes
     -----
     It stops, and throws the path away, where the best edge is at most 2e-12 (eps >= 1/2 - 1e-12). A path without an
-    error gets the coefficient of one with 1/(2n) errors, n the number of slots, and ends the game.
+    error gets the coefficient of one with 1/(2n) errors, n the number of slots. It ends the game where it is right in
+    all slots; where it is silent in some, others go on with these.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def boost_paths(paths: PathExperts, n_rounds: int = 100, *, step: str = "newton"
         z = float(d @ np.exp(-alpha * rho))
         log_d -= alpha * rho + math.log(z)
         ledger.enter(path, alpha, right - wrong, wrong, z)
-        if wrong <= TOLERANCE:
+        if float(d @ (rho <= 0.0)) <= TOLERANCE:  # right everywhere, and silent nowhere
             stopped = "perfect"
             break
     return ledger.closed(stopped, np.zeros(0, np.int64) if fallback is None else fallback)

@@ -129,12 +129,20 @@ class BoostedPaths(Ensemble):
         self.paths_ = np.full((len(made.paths) + 1, n_contexts), -1, dtype=np.int32)
         for row, path in zip(self.paths_, [*made.paths, made.fallback], strict=True):
             row[path // p] = path % p
+        if not tying.by_slot:  # a path by labels is silent where they do harm: alone it could not answer
+            self.paths_[-1] = self._best_expert(slots)
         self.alphas_, self.stopped_ = made.alpha, made.stopped
         self.round_paths_, self.steps_ = made.round_path, made.step
         self.edges_, self.epsilons_, self.z_ = made.edge, made.epsilon, made.z
         used = tying.parameters(slots)
         self.counts_ = np.bincount(used[used >= 0], minlength=n_contexts * p).reshape(n_contexts, p).astype(np.float64)
         self.weights_ = self._votes_after(len(made.step))
+
+    def _best_expert(self, slots: Slots) -> int:
+        """The first of those right in the largest part of D_1."""
+        right = (slots.labels == slots.gold[:, None]) & self._speaks(slots)
+        weight = self._record_weights(slots)
+        return int((right if weight is None else right * weight[:, None]).sum(axis=0).argmax())
 
     def _votes_after(self, n_rounds: int) -> NDArray[np.float64]:
         """V after so many rounds, shape (n_contexts + 1, p); the last row is the mean over slots, for new contexts."""
@@ -188,7 +196,7 @@ class BoostedPaths(Ensemble):
         notes = []
         if not (self.alphas_ > 0).any():
             what = "no path expert is right in more than half of the slots learnt from: nothing could be boosted"
-            notes.append(f"{what}, and the best path expert answers alone")
+            notes.append(f"{what}, and the best {'expert' if self.tie == 'label' else 'path expert'} answers alone")
         n_new = int(parameters_of(slots, self._tying)[1].any(axis=1).sum())
         if n_new:
             where = "hold a label that an expert never gave" if self.tie == "label" else "are in contexts"

@@ -55,8 +55,8 @@ class ESPBoost(BoostedPaths):
     weights_ : ndarray of float64, shape (n_contexts + 1, p)
         Votes V of the experts in each context; the last row, their mean over slots, serves contexts that are new.
     paths_ : ndarray of int32, shape (n_paths + 1, n_contexts)
-        The different path experts chosen: their expert in each context, -1 for none. The last is the best under D_1,
-        which answers alone where nothing could be boosted.
+        The different path experts chosen: their expert in each context, -1 for none. The last is the best under D_1
+        (with tie "label" the best expert), which answers alone where nothing could be boosted.
     alphas_ : ndarray of float64, shape (n_paths,)
         Coefficients of the path experts.
     round_paths_, steps_, edges_, epsilons_, z_ : ndarray, shape (T,)

@@ -48,6 +48,7 @@ def boost(paths, weight, n_rounds, n):
         edge = {h: sum(x * r for x, r in zip(d, rho, strict=True)) for h, rho in paths.items()}
         top = max(edge.values())
         h = next(h for h, e in edge.items() if e >= top - TIE)
+        not_right = sum(x for x, r in zip(d, paths[h], strict=True) if r <= 0)
         right = sum(x * max(r, 0) for x, r in zip(d, paths[h], strict=True))
         wrong = sum(x * max(-r, 0) for x, r in zip(d, paths[h], strict=True))
         if right - wrong <= 2 * TIE:
@@ -61,7 +62,7 @@ def boost(paths, weight, n_rounds, n):
         z = sum(d)
         d = [x / z for x in d]
         rounds.append((h, wrong, alpha, z))
-        if wrong <= TIE:
+        if not_right <= TIE:
             return rounds, "perfect"
     return rounds, "rounds"
 
