@@ -311,6 +311,18 @@ def test_methods_and_parameters():
     for name, value in {"lam": -1.0, "beta": "path", "surrogate": "hinge", "complexity": "length"}.items():
         with pytest.raises(ParameterError, match=name):
             DeepESPBoost(**{name: value}).fit(X)
+    for name, value in (("n_rounds", 2.5), ("n_rounds", "x"), ("rho", "a"), ("delta", None), ("null_confidence", "b")):
+        for kind in (ESPBoost, DeepESPBoost):
+            with pytest.raises(ParameterError, match=f"{name} must be"):
+                kind(**{name: value}).fit(X)
+    for name, value in (("lam", None), ("beta", math.inf), ("lam", math.nan), ("complexity", None)):
+        with pytest.raises(ParameterError, match=f"{name} must be"):
+            DeepESPBoost(**{name: value}).fit(X)
+    for value in (["a"] * 4, 1.0, [None] * 4, [0.1, [0.2]]):
+        with pytest.raises(ParameterError, match="complexity must give"):
+            DeepESPBoost(complexity=value, lam=0.1, beta=0.1, surrogate="exp").fit(X)
+    graded = DeepESPBoost(complexity=np.full(4, 0.1), beta=0.01, surrogate="exp", n_rounds=2).fit(X)
+    assert graded.lam_ in LAMBDA_GRID
     with pytest.raises(ParameterError, match="does not go with tie 'label'"):
         DeepESPBoost(complexity="switches", tie="label").fit(X)
     with pytest.raises(ParameterError, match="complexity must give"):

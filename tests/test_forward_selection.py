@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive import forward_selection as naive
 
 from structens.align import align
-from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError
+from structens.core import ABSENT, GAP, DataError, ExpertPredictions, ParameterError
 from structens.datasets import ads
 from structens.ensembles import BestExpert, make_ensemble
 from structens.ensembles.forward_selection import ForwardSelection
@@ -41,6 +41,53 @@ def test_ties_of_candidates(tie, counts, error):
     stuck = ForwardSelection(tie="index", best_prefix=False).fit(FIVE)
     assert stuck.counts_.tolist() == [100, 0, 0]
     assert (stuck.path_ == 0.2).all()
+
+
+@pytest.mark.parametrize("metric", ["hamming", "edit", lambda gold, said: gold != said])
+def test_the_initial_experts_may_be_the_best_prefix(metric):
+    model = ForwardSelection(metric, n_init=3, n_rounds=1).fit(FIVE)
+    assert model.counts_.tolist() == [1, 1, 1]
+    assert model.path_[0, 0] == 0.0
+    assert model.path_.shape == (1, 2)
+    assert model.score(FIVE) == 1.0
+    assert ForwardSelection(metric, n_init=3, n_rounds=1, best_prefix=False).fit(FIVE).counts_.sum() == 4
+    bags = ForwardSelection(n_init=1, n_rounds=4, n_bags=3, fraction=1.0).fit(FIVE)
+    assert bags.path_.shape == (3, 5)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+@settings(max_examples=15)
+def test_the_loss_of_the_initial_experts(seed, n_init):
+    X = strings(seed)
+    slots = align(X, mode="always")
+    loss = slot_losses(slots)
+    model = ForwardSelection(n_init=n_init, n_rounds=2, align="always", best_prefix=False).fit(X)
+    drawn = [X.names.index(name) for name in model.selected_[0]]
+    copies = [int(n) - drawn.count(j) for j, n in enumerate(model.counts_)]
+    order = [j for j in model.entered_ if copies[j]]
+    wrong = 0.0
+    for row, g in zip(slots.labels.tolist(), slots.gold.tolist(), strict=True):
+        tied = naive.tied_labels(row, copies, order)
+        wrong += sum(label != g for label in tied) / max(len(tied), 1)
+    assert model.path_[0, 0] * len(loss) == pytest.approx(wrong)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, np.zeros(2), "x", 1j])
+def test_a_metric_that_returns_no_number_is_refused(value):
+    def strange(gold, said):
+        return value
+
+    with pytest.raises(DataError, match="metric strange must return a finite number"):
+        ForwardSelection(strange, n_rounds=2).fit(FIVE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_rounds", 2.5), ("n_rounds", "x"), ("n_rounds", True), ("seed", -1), ("n_init", None), ("fraction", "a")],
+)
+def test_options_that_are_no_numbers(name, value):
+    with pytest.raises(ParameterError, match=f"{name} must be"):
+        ForwardSelection(**{name: value}).fit(FIVE)
 
 
 def test_experts_that_are_right_in_different_places_cannot_be_selected():

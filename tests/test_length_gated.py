@@ -157,3 +157,12 @@ def test_table_shows_methods_by_length_beside_plain_baselines():
     assert "majority" in rows
     rows = [row.name for row in evaluate_methods(X, ["mvote"], options={"min_len": 4}).rows]
     assert "H_MVote, by length" in rows
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("min_len", "3"), ("min_len", float("nan")), ("min_len", 2.5), ("ensemble", "vote"), ("n_folds", 2.5)],
+)
+def test_options_of_the_wrong_kind(name, value):
+    with pytest.raises(ParameterError, match=f"{name} must be"):
+        LengthGated(**{name: value}).fit(graded(20))

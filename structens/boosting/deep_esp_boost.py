@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from structens.boosting.esp_boost import TOLERANCE, Boosted, Ledger, masses_of
 from structens.boosting.esp_complexity import Complexity
 from structens.boosting.esp_slots import PathExperts
+from structens.boosting.ranges import check_whole
 from structens.core import ParameterError
 
 SURROGATES = ("exp", "logistic")
@@ -66,8 +67,7 @@ def deep_boost_paths(
     """
     if surrogate not in SURROGATES:
         raise ParameterError(f"surrogate must be one of {', '.join(SURROGATES)}; got {surrogate!r}")
-    if n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a number of rounds >= 1; got {n_rounds!r}")
+    check_whole("n_rounds", n_rounds, 1)
     game = _Game(paths, complexity, surrogate)
     stopped = "rounds"
     for _ in range(n_rounds):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from structens.boosting.esp_boost_kernels import newton_step
 from structens.boosting.esp_slots import PathExperts
+from structens.boosting.ranges import check_whole
 from structens.core import ParameterError
 
 STEPS = ("newton", "closed")
@@ -48,7 +49,8 @@ class Boosted:
     z : ndarray of float64, shape (T,)
         What the loss fell by, as a factor.
     stopped : {"rounds", "weak", "perfect", "converged"}
-        All rounds were played; no path expert is better than chance; one is right in all slots; or nothing is to be gained.
+        All rounds were played; no path expert is better than chance; one is right in all slots; or nothing is to be
+        gained.
     fallback : ndarray of int64
         The best path under D_1, which answers where no round was played.
 
@@ -136,8 +138,7 @@ def boost_paths(paths: PathExperts, n_rounds: int = 100, *, step: str = "newton"
     """
     if step not in STEPS:
         raise ParameterError(f"step must be one of {', '.join(STEPS)}; got {step!r}")
-    if n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a number of rounds >= 1; got {n_rounds!r}")
+    check_whole("n_rounds", n_rounds, 1)
     ledger = Ledger()
     log_d, stopped, fallback = np.log(paths.weight), "rounds", None
     for _ in range(n_rounds):

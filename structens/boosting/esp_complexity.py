@@ -209,7 +209,10 @@ def expert_complexities(
     """
     if r is None:
         return np.full(n_contexts * n_experts, massart(n_experts * n_labels, n_records))
-    of_experts = np.asarray(r, dtype=np.float64)
+    try:
+        of_experts = np.asarray(r, dtype=np.float64)
+    except (TypeError, ValueError):
+        of_experts = np.zeros(0)  # refused below
     if of_experts.shape != (n_experts,) or not (np.isfinite(of_experts) & (of_experts >= 0)).all():
         raise ParameterError(f"complexity must give one finite number >= 0 for each of {n_experts} experts; got {r!r}")
     return np.tile(of_experts, n_contexts)

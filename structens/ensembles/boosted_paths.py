@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from structens.boosting.esp_boost import Boosted, Ledger, log_exponential_loss
 from structens.boosting.esp_bounds import margin_bound, margin_loss_bound
 from structens.boosting.esp_slots import LabelPaths, PathExperts, SlotPaths
+from structens.boosting.ranges import check_whole, within
 from structens.core import ABSENT, GAP, UNKNOWN, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.ensembles.base import Ensemble
 from structens.ensembles.vote import vote
@@ -32,6 +33,7 @@ class BoostedPaths(Ensemble):
 
     needs_gold = True
 
+    n_rounds: int
     tie: Tie
     base: str
     null_confidence: float
@@ -79,9 +81,10 @@ class BoostedPaths(Ensemble):
         for name, allowed in chosen.items():
             if getattr(self, name) not in allowed:
                 raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
-        for name, low, high in (("null_confidence", 0.0, 1.0), ("rho", 0.0, 1.0), ("delta", 0.0, 1.0)):
+        check_whole("n_rounds", self.n_rounds, 1)
+        for name in ("null_confidence", "rho", "delta"):
             value = getattr(self, name)
-            if not (low <= value <= high) or (value == low and name != "null_confidence"):
+            if not within(value, 0.0, 1.0, open_low=name != "null_confidence"):
                 between = "between 0 and 1" if name == "null_confidence" else "above 0 and at most 1"
                 raise ParameterError(f"{name} must be {between}; got {value!r}")
 

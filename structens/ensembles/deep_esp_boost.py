@@ -6,9 +6,8 @@ extension of ESPBoost.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-
-import numpy as np
 
 from structens.boosting.deep_esp_boost import SURROGATES, deep_boost_paths
 from structens.boosting.esp_boost import Boosted
@@ -20,6 +19,7 @@ from structens.boosting.esp_complexity import (
     switch_complexities,
 )
 from structens.boosting.esp_slots import PathExperts
+from structens.boosting.ranges import within
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.boosted_paths import BoostedPaths
 from structens.ensembles.decoding import Decode
@@ -143,12 +143,11 @@ class DeepESPBoost(BoostedPaths):
         super()._check_options()
         for name in ("lam", "beta"):
             value = getattr(self, name)
-            good = value == "held-out" if isinstance(value, str) else 0.0 <= value < np.inf
-            if not good:
+            if value != "held-out" and not within(value, 0.0, sys.float_info.max):
                 raise ParameterError(f"{name} must be 'held-out', or a finite number >= 0; got {value!r}")
         if self.surrogate not in ("held-out", *SURROGATES):
             raise ParameterError(f"surrogate must be held-out, {' or '.join(SURROGATES)}; got {self.surrogate!r}")
-        if isinstance(self.complexity, str):
+        if self.complexity is None or isinstance(self.complexity, str):
             if self.complexity not in ("experts", "switches"):
                 raise ParameterError(f"complexity must be experts, switches, or numbers; got {self.complexity!r}")
             if self.complexity == "switches" and self.tie == "label":
@@ -162,7 +161,8 @@ class DeepESPBoost(BoostedPaths):
         betas = BETA_GRID if isinstance(self.beta, str) else (float(self.beta),)
         losses = SURROGATES[::-1] if self.surrogate == "held-out" else (self.surrogate,)
         grid = [(lam, beta, loss) for loss in losses for beta in betas]
-        graded = isinstance(self.lam, str) and self.complexity != "experts"  # else beta does what lambda would
+        alike = isinstance(self.complexity, str) and self.complexity == "experts"
+        graded = isinstance(self.lam, str) and not alike  # else beta does what lambda would
         folds = esp_folds(slots, X) if len(grid) > 1 or graded else []
         if not folds:
             return grid[0]

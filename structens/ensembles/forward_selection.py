@@ -8,13 +8,15 @@ Caruana et al., "Ensemble selection from libraries of models" (ICML 2004).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import GAP, ExpertPredictions, ParameterError, Slots
+from structens.boosting.ranges import check_whole, within
+from structens.core import GAP, DataError, ExpertPredictions, ParameterError, Slots
 from structens.ensembles.base import Ensemble
 from structens.ensembles.decoding import Decode
 from structens.ensembles.forward_selection_kernels import Counts
@@ -47,7 +49,8 @@ class ForwardSelection(Ensemble):
     fraction : float
         Part of the experts in a bag, in (0, 1].
     best_prefix : bool
-        Keep the copies up to the round that was best on the records learnt from, the first of such rounds; else all.
+        Keep the copies up to the round that was best on the records learnt from, the first of such rounds; none but
+        the `n_init` first where these are no worse than any round. Else all.
     align, ties, seed, decode, restriction
         As in `structens.ensembles.MajorityVote`; `seed` also draws the bags. Ties of equal counts go to the label of
         the expert that entered first.
@@ -56,9 +59,9 @@ class ForwardSelection(Ensemble):
     ----------
     counts_ : ndarray of float64, shape (p,)
         Copies of each expert; with bags their mean.
-    path_ : ndarray of float64, shape (max(n_bags, 1), n_rounds)
-        Metric on the records learnt from after each round, divided by the slots ("hamming", AdditiveLoss), the units of
-        gold ("edit") or the records.
+    path_ : ndarray of float64, shape (max(n_bags, 1), n_rounds), or n_rounds + 1 columns
+        Metric on the records learnt from after each round, and in front, where there are any, of the `n_init` experts;
+        divided by the slots ("hamming", AdditiveLoss), the units of gold ("edit") or the records.
     selected_ : list of list of str
         For each bag the experts in the order of their rounds, after the initial ones.
     weights_ : ndarray of float64, shape (1, p)
@@ -70,6 +73,8 @@ class ForwardSelection(Ensemble):
     ------
     ParameterError
         In `fit`, if an option is out of range.
+    DataError
+        In `fit`, if a function as metric returns what is no finite number.
 
     Examples
     --------
@@ -126,7 +131,7 @@ class ForwardSelection(Ensemble):
         self.selected_ = []
         for bag in bags:
             initial, chosen, path = self._select(slots, metric, bag)
-            keep = int(path.argmin()) + 1 if self.best_prefix else len(path)
+            keep = int(path.argmin()) + (not initial) if self.best_prefix else len(chosen)
             kept = [*initial, *chosen[:keep]]
             counts.append(np.bincount(kept, minlength=p).astype(np.float64))
             entered += kept
@@ -143,16 +148,15 @@ class ForwardSelection(Ensemble):
     def _check_options(self) -> None:
         if self.tie not in CANDIDATE_TIES:
             raise ParameterError(f"tie must be one of {', '.join(CANDIDATE_TIES)}; got {self.tie!r}")
-        for name, least in (("n_rounds", 1), ("n_init", 0), ("n_bags", 0)):
-            if getattr(self, name) < least:
-                raise ParameterError(f"{name} must be at least {least}; got {getattr(self, name)!r}")
-        if not 0.0 < self.fraction <= 1.0:
+        for name, least in (("n_rounds", 1), ("n_init", 0), ("n_bags", 0), ("seed", 0)):
+            check_whole(name, getattr(self, name), least)
+        if not within(self.fraction, 0.0, 1.0, open_low=True):
             raise ParameterError(f"fraction must be above 0 and at most 1; got {self.fraction!r}")
 
     def _select(
         self, slots: Slots, metric: _Metric, bag: NDArray[np.int64]
     ) -> tuple[list[int], list[int], NDArray[np.float64]]:
-        """Initial experts, those of the rounds, and the metric after each round."""
+        """Initial experts, those of the rounds, and the metric of the initial ones, if any, and after each round."""
         counts = Counts(slots)
         copies = np.zeros(slots.n_experts, np.int64)
         alone = metric.of_candidates(counts, bag)
@@ -161,6 +165,7 @@ class ForwardSelection(Ensemble):
             counts.add(j)
             copies[j] += 1
         chosen, path = [], np.empty(self.n_rounds)
+        start = [metric.of_counts(counts)] if initial else []
         for t in range(self.n_rounds):
             values = metric.of_candidates(counts, bag)
             equal = bag[values <= values.min() + 1e-12 * (1.0 + abs(values.min()))]
@@ -169,7 +174,7 @@ class ForwardSelection(Ensemble):
             copies[best] += 1
             chosen.append(best)
             path[t] = values[np.searchsorted(bag, best)]
-        return initial, chosen, path
+        return initial, chosen, np.append(start, path)
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         return np.broadcast_to(self.weights_[0], slots.labels.shape)
@@ -188,6 +193,10 @@ class _Metric:
     def of_candidates(self, counts: Counts, bag: NDArray[np.int64]) -> NDArray[np.float64]:
         raise NotImplementedError
 
+    def of_counts(self, counts: Counts) -> float:
+        """As it stands, without a candidate."""
+        raise NotImplementedError
+
 
 class _OfSlots(_Metric):
     """A loss summed over slots."""
@@ -198,6 +207,9 @@ class _OfSlots(_Metric):
 
     def of_candidates(self, counts: Counts, bag: NDArray[np.int64]) -> NDArray[np.float64]:
         return counts.losses(self._loss)[bag]
+
+    def of_counts(self, counts: Counts) -> float:
+        return counts.loss(self._loss)
 
 
 class _OfAnswers(_Metric):
@@ -215,6 +227,9 @@ class _OfAnswers(_Metric):
         self._known, self._winner = self._values(counts.winner), counts.winner
         return np.array([self._values(counts.with_one_more(int(j))).sum() for j in bag])
 
+    def of_counts(self, counts: Counts) -> float:
+        return float(self._values(counts.winner).sum())
+
     def _values(self, winner: NDArray[np.int32]) -> NDArray[np.float64]:
         out = self._known.copy()
         labels = np.where(winner < 0, GAP, self._slots.labels[np.arange(len(winner)), winner])
@@ -226,11 +241,21 @@ class _OfAnswers(_Metric):
 
     def _value(self, i: int, answer: Sequence[int]) -> float:
         said = self._readable(answer)
-        loss = self._loss or edit_distance
-        return float(min(loss(gold, said) for gold in self._golds[i]))
+        if self._loss is None:
+            return float(min(edit_distance(gold, said) for gold in self._golds[i]))
+        return min(_number(self._loss, self._loss(gold, said)) for gold in self._golds[i])
 
     def _readable(self, codes: Sequence[int]) -> Sequence[str]:
         return self._alphabet.decode(codes)
+
+
+def _number(metric: StringLoss, value: object) -> float:
+    if isinstance(value, (bool, np.bool_)):
+        return float(value)
+    if not within(value, -sys.float_info.max, sys.float_info.max):
+        name = getattr(metric, "__name__", repr(metric))
+        raise DataError(f"metric {name} must return a finite number for every (reference, answer); got {value!r}")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _metric(metric: str | AdditiveLoss | StringLoss, slots: Slots, X: ExpertPredictions) -> _Metric:

@@ -42,8 +42,8 @@ class Counts:
     >>> loss = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
     >>> counts.losses(loss).tolist()
     [1.0, 2.0, 1.0]
-    >>> counts.add(0); counts.entered, counts.losses(loss).tolist()
-    ([0], [1.0, 1.5, 1.0])
+    >>> counts.add(0); counts.entered, counts.losses(loss).tolist(), counts.loss(loss)
+    ([0], [1.0, 1.5, 1.0], 1.0)
     """
 
     def __init__(self, slots: Slots) -> None:
@@ -67,7 +67,14 @@ class Counts:
         -------
         ndarray of float64, shape (p,)
         """
-        out = np.zeros(loss.shape[1])
+        return self._losses(loss)[:-1]
+
+    def loss(self, loss: NDArray[np.float64]) -> float:
+        """Summed loss as the copies stand; the argument and ties as in `losses`."""
+        return float(self._losses(loss)[-1])
+
+    def _losses(self, loss: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.zeros(loss.shape[1] + 1)
         _losses(self._leader, self._count, self._gap, np.ascontiguousarray(loss), out)
         return out
 
@@ -145,6 +152,7 @@ def _losses(leader, count, gap, loss, out):  # type: ignore[no-untyped-def]
                     plain[leader[s, j]] += 1
             _, n_plain, sum_plain = _top(leader[s], plain, gap[s], loss[s])
             stays = sum_plain / max(n_plain, 1)
+        out[p] += stays
         for j in range(p):
             g = leader[s, j]
             rises = 2 * count[s, g] + 2 - (g == gap[s]) if g >= 0 else top - 1

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.ranges import check_whole
 from structens.core import ExpertPredictions, ParameterError, Ragged, Slots
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.model_selection import cross_predict
@@ -92,10 +93,11 @@ class LengthGated(Ensemble):
         self.align = align
 
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
-        if self.min_len is not None and (isinstance(self.min_len, bool) or self.min_len < 0):
-            raise ParameterError(f"min_len must be a length >= 0, or None to learn it; got {self.min_len!r}")
-        if self.n_folds < 2:
-            raise ParameterError(f"n_folds must be at least 2; got {self.n_folds!r}")
+        if self.min_len is not None:
+            check_whole("min_len", self.min_len, 0, "None, to learn it, or a length")
+        check_whole("n_folds", self.n_folds, 2)
+        if self.ensemble is not None and not isinstance(self.ensemble, Ensemble):
+            raise ParameterError(f"ensemble must be an ensemble, such as MajorityVote(); got {self.ensemble!r}")
         mode = "always" if self.aligned_ else "never"
         above = PathExpertEnsemble() if self.ensemble is None else self.ensemble
         above = type(above)(**{**above.get_params(deep=False), "align": mode})
