@@ -48,6 +48,19 @@ def test_steps_of_the_specification():
     assert (nothing.n_rounds, nothing.stopped, nothing.votes(2).tolist()) == (0, "weak", [1.0, 0.0])
 
 
+@given(st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(0.0, 2.0), st.floats(0.0, 1.5))
+def test_identity_5_the_step_is_where_the_objective_is_least(right, wrong, alpha, penalty):
+    def cost(step):
+        """The exponential objective along one path over its S / n, with the coefficient's price; 4.5."""
+        return right * np.exp(-step) + wrong * np.exp(step) + penalty * (alpha + step)
+
+    step = deep_step(right, wrong, alpha, penalty)
+    assert step >= -alpha
+    others = np.linspace(-alpha, max(step, 0.0) + 2.0, 501)
+    assert cost(step) <= cost(others).min() + 1e-12
+    assert step == pytest.approx(others[cost(others).argmin()], abs=0.02)
+
+
 @pytest.mark.parametrize("surrogate", ["exp", "logistic"])
 def test_without_a_price_the_first_step_is_that_of_adaboost(surrogate):
     free = AdditiveComplexity(np.zeros(2), 0.0, 0.0)
