@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from structens.cli import options as o
+from structens.cli.files import refuse_same_file
 
 if TYPE_CHECKING:
     from structens.automata import LabelledAutomaton
@@ -81,6 +82,10 @@ def automaton(
     """
     from structens.cli.job import Tally, warned
 
+    table = None if read_symbols == "names" else read_symbols
+    refuse_same_file(
+        {"--output": output, "--symbols": symbols}, {"input": file, "--model": model, "--read-symbols": table}
+    )
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     form = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "dot")
     tally = Tally(output=output)
@@ -261,8 +266,6 @@ def written(
     if symbols is not None:
         if form != "openfst" or labelled.alphabet is None or labelled.output_alphabet is not None:
             raise ParameterError("--symbols writes the table of names of an acceptor, with --format openfst")
-        if symbols == output:
-            raise ParameterError("--symbols and --output must be different files")
     arrays = labelled.automaton, labelled.weight, labelled.final_weight
     if form == "const":
         data = const_fst_bytes(*arrays, **alphabets)

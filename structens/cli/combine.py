@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from structens.cli import options as o
+from structens.cli.files import refuse_same_file
 
 if TYPE_CHECKING:
     from structens.cli.job import Tally
@@ -93,7 +94,13 @@ def combine(
     from structens.io import write_predictions
     from structens.io.ensemble_file import save
 
-    o.refuse_same_file(output, input=file, model=model)
+    if save_model == "-":
+        raise ParameterError("a model is not written to standard output; name a file with --save-model")
+    refuse_same_file(
+        {"--output": output, "--save-model": save_model},
+        {"input": file, "--model": model, "--constraint": o.constraint_file(constraint)},
+        in_place=[("--save-model", "--model")],
+    )
     if model is not None:
         o.refuse_settled(ctx)
     reading, chosen = o.chosen_options(ctx)

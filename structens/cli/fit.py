@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from structens.cli import options as o
+from structens.cli.files import refuse_same_file
 
 
 def fit(
@@ -58,7 +59,7 @@ def fit(
 
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
-    o.refuse_same_file(output, input=file)
+    refuse_same_file({"--output": output}, {"input": file, "--constraint": o.constraint_file(constraint)})
     reading, chosen = o.chosen_options(ctx)
     given = given_options(ctx)
     if method is not None:

@@ -289,22 +289,15 @@ def refuse_settled(ctx: typer.Context) -> None:
             raise ParameterError(f"--{option} does not go with --model: the model was fitted with its own {option}")
 
 
-def refuse_same_file(output: str, **inputs: str | None) -> None:
-    """Refuse an output that would replace an input, also by way of a link.
+def constraint_file(text: str | None) -> str | None:
+    """The file of a --constraint, if it is one.
 
-    Raises
-    ------
-    ParameterError
+    Examples
+    --------
+    >>> constraint_file("bio"), constraint_file("rules.json")
+    (None, 'rules.json')
     """
-    import os
-
-    for what, path in inputs.items():
-        if path in (None, "-") or output == "-" or not (os.path.exists(path) and os.path.exists(output)):
-            continue
-        if os.path.samefile(path, output) and os.path.isfile(output):  # not a terminal, /dev/null, a pipe
-            from structens.core.errors import ParameterError
-
-            raise ParameterError(f"the output would replace the {what} {path}; name another file with --output")
+    return None if text in ("bio", "bioes") else text
 
 
 def restriction_of(text: str | None) -> Any:
