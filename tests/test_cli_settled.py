@@ -128,6 +128,10 @@ UNUSED = [
     (["--ngram-order", "3"], "it is for loss ngram"),
     (["--method", "cv", "--union-bound"], "it is for method rand, mvote"),
     (["--tie", "label", "--absent", "neutral"], "it is not for rules"),
+    (["--method", "esp-boost", "--null-confidence", "0.1"], "it is for method rover"),
+    (["--method", "deep-esp-boost", "--null-confidence", "0.1"], "it is for method rover"),
+    (["--method", "deep-esp-boost", "--beta", "0.5"], "it is for method rand, mvote"),
+    (["--method", "deep-esp-boost", "--beta", "position"], "it is for method rand, mvote"),
 ]
 
 

@@ -300,7 +300,7 @@ def test_models_keep(tmp_path):
 
 def test_methods_and_parameters():
     assert repr(make_ensemble("esp-boost", tie="position", beta=0.3)) == "ESPBoost(tie='position')"
-    assert repr(make_ensemble("deep-esp-boost", beta=0.3)) == "DeepESPBoost(beta=0.3)"
+    assert repr(make_ensemble("deep-esp-boost", beta=0.3, lam=0.1)) == "DeepESPBoost(lam=0.1)"  # beta is no rate there
     sklearn = pytest.importorskip("sklearn.base")
     assert repr(sklearn.clone(DeepESPBoost(lam=0.1))) == "DeepESPBoost(lam=0.1)"
     X = noisy(10)
@@ -321,6 +321,9 @@ def test_methods_and_parameters():
     for value in (["a"] * 4, 1.0, [None] * 4, [0.1, [0.2]]):
         with pytest.raises(ParameterError, match="complexity must give"):
             DeepESPBoost(complexity=value, lam=0.1, beta=0.1, surrogate="exp").fit(X)
+    for kind in (ESPBoost, DeepESPBoost):
+        with pytest.raises(ParameterError, match=r"null_confidence=.* changes nothing: it is for base confidences"):
+            kind(null_confidence=0.3).fit(X)
     graded = DeepESPBoost(complexity=np.full(4, 0.1), beta=0.01, surrogate="exp", n_rounds=2).fit(X)
     assert graded.lam_ in LAMBDA_GRID
     with pytest.raises(ParameterError, match="does not go with tie 'label'"):

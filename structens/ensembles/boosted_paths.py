@@ -15,6 +15,7 @@ from structens.boosting.esp_slots import LabelPaths, PathExperts, SlotPaths
 from structens.boosting.ranges import check_whole, within
 from structens.core import ABSENT, GAP, UNKNOWN, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.ensembles.base import Ensemble
+from structens.ensembles.idle_options import refuse_idle
 from structens.ensembles.vote import vote
 from structens.online.converted import parameters_of
 from structens.online.tying import Tie, Tying
@@ -87,6 +88,7 @@ class BoostedPaths(Ensemble):
             if not within(value, 0.0, 1.0, open_low=name != "null_confidence"):
                 between = "between 0 and 1" if name == "null_confidence" else "above 0 and at most 1"
                 raise ParameterError(f"{name} must be {between}; got {value!r}")
+        refuse_idle(self)
 
     def _path_experts(self, slots: Slots, X: ExpertPredictions, tying: Tying) -> PathExperts:
         """The path experts of records with gold."""

@@ -48,6 +48,8 @@ def idle(name: str, options: Mapping[str, Any]) -> str | None:
         return f"it is not for rules {listed(LEADER_RULES)}, tie label or n-gram gains"
     if name not in TAKERS:
         return None
+    if name == "null_confidence" and options.get("base") == "votes":
+        return "it is for base confidences, and base is 'votes'"
     by, values = TAKERS[name]
     if by not in options or (isinstance(options[by], str) and options[by] in values):
         return None

@@ -51,9 +51,9 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
     min_len : int or "auto", optional
         Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options
-        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost`, or
-        `ForwardSelection` (but its `tie`). Those that the method does not have, or that would change nothing, are left
-        out, so that one set of options serves several methods.
+        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost` (but its `beta`),
+        or `ForwardSelection` (but its `tie`): these two mean something else elsewhere. Those that the method does not
+        have, or that would change nothing, are left out, so that one set of options serves several methods.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def unused(method: str, option: str, options: Mapping[str, Any]) -> str | None:
         return None
     if option in _known(method):
         why = idle(option, _made(method, options).get_params(deep=False))
-        if why is None or option not in TAKERS or TAKERS[option][0] != "rule":
+        if why is None or option not in TAKERS or (TAKERS[option][0] != "rule" and not why.startswith(_NO_OPTION)):
             return why
     having = [m for m in METHODS if option in _known(m)]
     takers = [m for m in having if not idle(option, _made(m, {}).get_params(deep=False))] or having
@@ -117,8 +117,11 @@ def _made(method: str, options: Mapping[str, Any]) -> Ensemble:
     return METHODS[method][1](**{k: value for k, value in options.items() if k in known and value is not None})
 
 
-_NOT_FOR = {"sle": {"tie"}}
-"""Its `tie` decides between candidates; the commands' option of that name, how weights are shared, is not for it."""
+_NOT_FOR = {"sle": {"tie"}, "deep-esp-boost": {"beta"}}
+"""Parameters that mean something else than the commands' option of that name, how weights are shared, and a learning
+rate: there `tie` decides between candidates, and `beta` is the price of a path expert."""
+_NO_OPTION = "it is for base "
+"""What the commands have no option for, so that only another method would help."""
 
 
 def default_method(has_gold: bool) -> str:
