@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structens.boosting import LabelPaths, SlotPaths, boost_paths
-from structens.boosting.esp_automaton import AutomatonPaths
+from structens.boosting import AutomatonPaths, LabelPaths, SlotPaths, boost_paths, paths_of_records
 from structens.boosting.esp_boost import log_exponential_loss, masses_of, step_of
 from structens.boosting.esp_boost_kernels import newton_step
 from structens.boosting.esp_bounds import margin_bound, margin_loss_bound, round_factors
@@ -188,6 +187,106 @@ def _skipping(rng):
     rows = [(q, q + 1, 0) for q in range(n - 1)]
     rows += [(int(q), int(rng.integers(q + 1, n)), 0) for q in rng.integers(0, n - 1, size=4)]
     return Automaton.from_transitions(rows, final=[*np.flatnonzero(rng.random(n) < 0.5).tolist(), n - 1])
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["epsilon", "abstain"]))
+@settings(max_examples=30, deadline=None)
+def test_records_with_automata_of_their_own_share_parameters(seed, unequal):
+    """Records are ends of a shared automaton, tied from its end."""
+    rng = np.random.default_rng(seed)
+    a = _skipping(rng)
+    n_slots = a.n_states - 1
+    slot, records = np.arange(a.n_states), []
+    rho, silence, kept = [], [], []
+    for _ in range(int(rng.integers(1, 5))):
+        first = int(rng.integers(0, n_slots))
+        ids = np.flatnonzero(a.source >= first)
+        said, gold = (rng.choice([GAP, 0, 0, 1], size=n) for n in (len(ids), n_slots - first))
+        said[rng.random(len(ids)) < 0.1] = ABSENT
+        rows = list(zip((a.source[ids] - first).tolist(), (a.target[ids] - first).tolist(), said.tolist(), strict=True))
+        ends = np.flatnonzero(a.is_final[first:]).tolist()
+        own = Automaton.from_transitions([(q, r, n) for n, (q, r, _) in enumerate(rows)], final=ends)
+        number = own.label
+        own = Automaton(own.offsets, own.target, said[number].astype(np.int32), own.is_final)
+        records.append((own, ids[number], gold))
+        row = np.zeros(a.n_transitions)
+        row[ids] = np.where(said == gold[a.source[ids] - first], 1.0, -1.0)
+        row[ids[(said == ABSENT) | ((said == GAP) & (unequal == "abstain"))]] = 0.0
+        rho.append(row.tolist())
+        silent = np.where(gold == GAP, 1.0, -1.0) if unequal == "epsilon" else np.zeros(len(gold))
+        silence.append([0.0] * first + silent.tolist())
+        kept += [False] * first + [True] * len(gold)
+    paths = paths_of_records(a, records, unequal=unequal)
+    cells = np.flatnonzero(kept)
+    every = naive.automaton_paths(a, rho, slot, silence)
+    written = {h: np.array(margins)[cells].tolist() for h, margins in every.items()}
+    share = [1 / len(cells)] * len(cells)
+    rounds, stopped = naive.boost(written, share, 3, len(cells))
+    made = boost_paths(paths, 3)
+    assert made.stopped == stopped
+    assert made.epsilon == pytest.approx([e for _, e, _, _ in rounds], abs=1e-9)
+    assert made.z == pytest.approx([z for *_, z in rounds], abs=1e-9)
+    alpha = {path[:-1]: x for path, x in made.by_path.items()}
+    assert made.z.prod() == pytest.approx(naive.exponential_loss(written, alpha, share), rel=1e-9)
+
+
+def test_position_from_the_end_by_automata_and_by_slots():
+    rng = np.random.default_rng(4)
+    shared = Automaton.from_transitions([(k, k + 1, j) for k in range(3) for j in range(2)], final=[3])
+    records, rho, contexts = [], [], []
+    for i in range(30):
+        length = 1 + i % 3
+        said = np.where(rng.random(2 * length) < 0.7, 0, 1)
+        rows = [(k, k + 1, j) for k in range(length) for j in range(2)]
+        own = Automaton.from_transitions(rows, final=[length])
+        own = Automaton(own.offsets, own.target, said.astype(np.int32), own.is_final)
+        records.append((own, np.arange(6 - 2 * length, 6), np.zeros(length, int)))
+        rho += (1 - 2 * said).reshape(length, 2).tolist()
+        contexts += range(3 - length, 3)
+    paths, slots = paths_of_records(shared, records), SlotPaths(rho, contexts)
+    made, same = boost_paths(paths, 8), boost_paths(slots, 8)
+    assert made.n_rounds > 2
+    assert made.step == pytest.approx(same.step, rel=1e-9)
+    assert [path[:-1].tolist() for path in made.paths] == [path.tolist() for path in same.paths]
+    total = sum(
+        a * np.array([rho[g][path[c] % 2] for g, c in enumerate(contexts)])
+        for path, a in zip(made.paths, made.alpha, strict=True)
+    )
+    assert made.margins(paths) == pytest.approx(total / made.alpha.sum())
+    assert made.margins(paths, n_rounds=1) == pytest.approx(paths.margin(made.paths[0]))
+    loss = float(paths.weight @ (made.margins(paths) <= 0.1))
+    assert loss <= margin_loss_bound(float(np.log(made.z).sum()), 0.1, float(made.alpha.sum())) + 1e-12
+    nothing = boost_paths(SlotPaths([[1, -1], [-1, 1]], [0, 0]))
+    assert nothing.margins(SlotPaths([[1, -1], [-1, 1]], [0, 0])).tolist() == [-1.0, 1.0]
+
+
+def test_records_that_do_not_fit_a_shared_automaton():
+    shared = Automaton.from_transitions([(0, 1, 0), (0, 1, 1), (1, 2, 0), (1, 2, 1)], final=[2])
+    one = Automaton.from_transitions([(0, 1, 5), (0, 1, 6)], final=[1])
+    two = Automaton.from_transitions([(0, 1, 5), (1, 2, 6)], final=[2])
+    for record, words in (
+        ((one, [2, 2], [5]), "two transitions have the same parameter"),
+        ((one, [2], [5]), "record 0: need a parameter from 0 to 3"),
+        ((one, [2, 4], [5]), "record 0: need a parameter from 0 to 3"),
+        ((one, [2, 3], [5, 5]), "need gold for each slot"),
+        ((one, [1, 3], [5]), "parameters of one slot"),
+        ((two, [0, 1], [5, 6]), "and no other's"),
+    ):
+        with pytest.raises(DataError, match=words):
+            paths_of_records(shared, [record])
+    with pytest.raises(DataError, match="and a record"):
+        paths_of_records(shared, [])
+    with pytest.raises(ParameterError, match="unequal"):
+        paths_of_records(shared, [(one, [2, 3], [5])], unequal="pad")
+
+
+@pytest.mark.parametrize("gold", [[[]], np.zeros((3, 0), int)])
+def test_an_automaton_without_slots_is_refused(gold):
+    a = Automaton.from_transitions([(0, 1, 7)], final=[1])
+    with pytest.raises(DataError, match="at least one slot"):
+        AutomatonPaths.of_outputs(a, [[7]] * len(gold), gold)
+    with pytest.raises(DataError, match="at least one slot"):
+        AutomatonPaths(a, [[1.0]], 0)
 
 
 def test_paths_of_unequal_length_in_two_ways():

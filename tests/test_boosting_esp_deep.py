@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from structens.boosting import (
     AdditiveComplexity,
+    AutomatonPaths,
+    AutomatonSwitches,
     LabelPaths,
     SlotPaths,
     SwitchComplexity,
@@ -20,8 +22,6 @@ from structens.boosting import (
     objective,
     switch_complexities,
 )
-from structens.boosting.esp_automaton import AutomatonPaths
-from structens.boosting.esp_automaton_switches import AutomatonSwitches
 from structens.boosting.esp_complexity import expert_complexities, massart
 from structens.core import Automaton, AutomatonError, DataError, ParameterError
 

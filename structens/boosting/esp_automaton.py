@@ -35,12 +35,12 @@ class AutomatonPaths:
     silence : array_like, shape (m, n_slots), optional
         Margin of saying nothing in a slot; by default 0, which abstains.
     weight : array_like, shape (m, n_slots), optional
-        D_1 up to a factor.
+        D_1 up to a factor; 0 where a record has no such slot.
 
     Raises
     ------
     DataError
-        If the arrays do not fit, or a transition does not lead to a later slot.
+        If the arrays do not fit, there is no slot, or a transition does not lead to a later slot.
     AutomatonError
         If no path leads from the start to a final state.
 
@@ -74,22 +74,25 @@ class AutomatonPaths:
         self.silence = np.zeros((m, n_slots)) if silence is None else np.asarray(silence, dtype=np.float64)
         weights = np.ones((m, n_slots)) if weight is None else np.asarray(weight, dtype=np.float64)
         self._check(weights)
-        self.weight = (weights / weights.sum()).ravel()
-        self.n = float(weights.size)
+        self._cells = np.flatnonzero(weights)
+        self.weight = (weights / weights.sum()).ravel()[self._cells]
+        self.n = float(len(self._cells))
         discrete = [bool((x == np.rint(x)).all()) for x in (self.rho, self.silence)]
         self.is_discrete = all(discrete)
         shortest_path(automaton, np.zeros(automaton.n_transitions))  # refuses an automaton without paths
 
     def _check(self, weight: NDArray[np.float64]) -> None:
         a, m = self.automaton, len(self.rho)
+        if self.n_slots < 1:
+            raise DataError(f"need at least one slot; got n_slots = {self.n_slots!r}")
         if self.rho.shape != (m, a.n_transitions) or not self.rho.size or not (np.abs(self.rho) <= 1).all():
             rule = f"need margins between -1 and 1 of shape (m, {a.n_transitions}), at least one"
             raise DataError(f"{rule}; got shape {self.rho.shape}")
         for name, table in (("silence", self.silence), ("weight", weight)):
             if table.shape != (m, self.n_slots) or not np.isfinite(table).all():
                 raise DataError(f"{name} must be finite, of shape ({m}, {self.n_slots}); got shape {table.shape}")
-        if not (np.abs(self.silence) <= 1).all() or not (weight > 0).all():
-            raise DataError("silence must be between -1 and 1, and weights above 0")
+        if not (np.abs(self.silence) <= 1).all() or not (weight >= 0).all() or not weight.any():
+            raise DataError("silence must be between -1 and 1, and weights at least 0, one of them above")
         if self.slot.shape != (a.n_states,) or self.slot[a.start] != 0:
             raise DataError(
                 f"need a slot for each of {a.n_states} states, 0 for the start; got shape {self.slot.shape}"
@@ -126,6 +129,8 @@ class AutomatonPaths:
         ------
         ParameterError
             If there is no such way with paths of unequal length.
+        DataError
+            As of the class.
         """
         if unequal not in ("epsilon", "abstain"):
             raise ParameterError(f"unequal must be epsilon or abstain; got {unequal!r}")
@@ -135,6 +140,8 @@ class AutomatonPaths:
                 f"need outputs (m, {automaton.n_transitions}) and gold (m, n_slots); got shapes "
                 f"{said.shape} and {right.shape}"
             )
+        if not right.shape[1]:
+            raise DataError(f"need gold of at least one slot; got shape {right.shape}")
         where = np.maximum(depths(automaton), 0) if slot is None else np.asarray(slot, dtype=np.int64)
         rho = np.where(said == right[:, np.minimum(where[automaton.source], right.shape[1] - 1)], 1.0, -1.0)
         rho[said == ABSENT] = 0.0
@@ -147,7 +154,8 @@ class AutomatonPaths:
 
     def masses(self, d: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As in `structens.boosting.esp_slots.PathExperts`; shape (n_transitions + n_states,)."""
-        a, table = self.automaton, d.reshape(len(self.rho), self.n_slots)
+        a, table = self.automaton, np.zeros((len(self.rho), self.n_slots))
+        table.ravel()[self._cells] = d
         said = self.slot[a.source]
         plus, minus = transition_masses(self.rho, table, said)
         out = []
@@ -174,11 +182,11 @@ class AutomatonPaths:
         return np.append(path, a.n_transitions + end)
 
     def margin(self, path: NDArray[np.int64]) -> NDArray[np.float64]:
-        """As in `structens.boosting.esp_slots.PathExperts`; cells are (record, slot)."""
+        """As in `structens.boosting.esp_slots.PathExperts`; cells are (record, slot) of a weight above 0."""
         out = self.silence.copy()
         transitions = path[:-1]
         out[:, self.slot[self.automaton.source[transitions]]] = self.rho[:, transitions]
-        return out.ravel()
+        return out.ravel()[self._cells]
 
 
 def depths(automaton: Automaton) -> NDArray[np.int64]:

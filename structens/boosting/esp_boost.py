@@ -100,6 +100,26 @@ class Boosted:
             out[self.fallback] = 1.0
         return out
 
+    def margins(self, paths: PathExperts, *, n_rounds: int | None = None) -> NDArray[np.float64]:
+        """Sum of alpha rho over the sum of alpha, in each cell of the path experts that were boosted.
+
+        The vote's own margin is no less: wrong answers of different path experts may differ.
+
+        Parameters
+        ----------
+        paths : PathExperts
+        n_rounds : int, optional
+            Only the first of the rounds. The fallback has one vote where there is none.
+        """
+        played = slice(0, n_rounds)
+        alpha = np.bincount(self.round_path[played], weights=self.step[played], minlength=len(self.paths))
+        used = [(path, a) for path, a in zip(self.paths, alpha.tolist(), strict=True) if a > TOLERANCE]
+        out, total = np.zeros(len(paths.weight)), 0.0
+        for path, a in used or [(self.fallback, 1.0)]:
+            out += a * paths.margin(path)
+            total += a
+        return out / total
+
 
 def boost_paths(paths: PathExperts, n_rounds: int = 100, *, step: str = "newton") -> Boosted:
     """Boost path experts.
