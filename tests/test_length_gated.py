@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from run_cli import put, records, run
@@ -104,6 +106,42 @@ def test_everything_about_an_answer_comes_from_who_gave_it():
     assert units == [label for answer in done.answers for label in answer]
     slots, weights = model.weighted_slots(X)
     assert (weights[below[slots.record]].sum(axis=1) == 1).all()
+
+
+def test_a_restriction_is_for_both_and_notes_count_what_each_answers():
+    gold = [["B-PER", "I-PER"], ["B-PER", "I-PER", "O"], ["O", "O", "O"]]
+    said = {
+        "A": [["B-PER", "I-ORG"], *gold[1:]],
+        "B": [["B-PER", "I-PER"], ["O", "I-ORG", "O"], ["O", "O", "B-ORG"]],
+        "C": [["B-ORG", "I-PER"], ["O", "I-PER", "O"], ["O", "O", "O"]],
+    }
+    X = ExpertPredictions.of(said, gold=gold)
+    model = LengthGated(MajorityVote(restriction="bio"), 3).fit(X)
+    done = model.combine(X, n_best=2)
+    assert model.short_.best_ == "A"
+    assert done.answers[0] in (["B-PER", "I-PER"], ["B-ORG", "I-ORG"])
+    assert done.notes == ()
+    assert done.answers[1:] == MajorityVote(restriction="bio").fit(X).predict(X)[1:]
+    # unrestricted, the best expert's answer to the first is invalid, and so is the vote for the second
+    (note,) = LengthGated(MajorityVote(), 3).fit(X).combine(X).notes
+    assert note.startswith("2 answers are not valid BIO")
+    said["A"][0], said["B"][0] = ["B-PER", "I-PER"], ["B-ORG", "I-PER"]
+    said["B"][1] = gold[1]
+    said["C"][0] = ["B-ORG", "I-PER"]  # the vote is invalid there; the best expert answers
+    X = ExpertPredictions.of(said, gold=gold)
+    assert LengthGated(MajorityVote(), 3).fit(X).combine(X).notes == ()
+    assert MajorityVote().fit(X).combine(X).notes != ()
+
+
+def test_confidences_are_read_where_they_stand():
+    rng = np.random.default_rng(4)
+    said = {j: [[str(rng.integers(3)) for _ in range(1 + i % 5)] for i in range(20)] for j in "abc"}
+    X = ExpertPredictions.of(said, gold=said["a"])
+    X = replace(X, confidence=rng.random(len(X.hypotheses.values)))
+    vote = MajorityVote(use_confidence="average", alpha=0.3)
+    done, whole = LengthGated(vote, 3).fit(X).combine(X), vote.fit(X).combine(X)
+    assert all(done.confidences[i] == whole.confidences[i] for i in range(20) if 1 + i % 5 >= 3)
+    assert [X.alphabet.labels[c] for c in X.hypotheses.values[done.source]] == [u for y in done.answers for u in y]
 
 
 def test_answers_of_unequal_length():

@@ -42,7 +42,7 @@ class LengthGated(Ensemble):
     seed : int
         Of the folds.
     align : {"auto", "always", "never"}
-        How answers become slots, for both.
+        How answers become slots, for both. A restriction of `ensemble` is that of the best expert too.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class LengthGated(Ensemble):
         mode = "always" if self.aligned_ else "never"
         above = PathExpertEnsemble() if self.ensemble is None else self.ensemble
         above = type(above)(**{**above.get_params(deep=False), "align": mode})
-        best = BestExpert(align=mode)
+        best = BestExpert(align=mode, restriction=above.restriction)
         self.lengths_, self.held_out_ = np.zeros(0, np.int64), np.zeros(0)
         if self.min_len is not None:
             self.min_len_ = int(self.min_len)
@@ -128,9 +128,14 @@ class LengthGated(Ensemble):
         return borders, errors / max(int(units), 1)
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
-        short = self.short_._decided(slots, X, n_best)
-        long = self.long_._decided(slots, X, n_best)
-        return _merged(short, long, record_lengths(X) < self.min_len_)
+        below = record_lengths(X) < self.min_len_
+        if below.all():
+            return self.short_._decided(slots, X, n_best)
+        if not below.any():
+            return self.long_._decided(slots, X, n_best)
+        short = _part(self.short_, slots, X, np.flatnonzero(below), n_best)
+        long = _part(self.long_, slots, X, np.flatnonzero(~below), n_best)
+        return _merged(short, long, below, X)
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
         below = (record_lengths(X) < self.min_len_)[slots.record]
@@ -159,25 +164,49 @@ def _edits(answers: list[Any], X: ExpertPredictions) -> NDArray[np.float64]:
     return np.array([min(edit_distance(g, a) for g in span) for a, span in zip(answers, spans, strict=True)], float)
 
 
-def _merged(short: Combined, long: Combined, below: NDArray[np.bool_]) -> Combined:
-    """Records of `short` where below, else those of `long`."""
-    n = len(short)
-    picked = np.where(below, np.arange(n), n + np.arange(n))
+def _part(ensemble: Ensemble, slots: Slots, X: ExpertPredictions, rows: NDArray[np.int64], n_best: int) -> Combined:
+    """What it answers to these records, so that its notes count no others; sources are places in all of X."""
+    p = X.n_experts
+    places = _rows(X.hypotheses.offsets, (rows[:, None] * p + np.arange(p)).ravel())
+    inside = np.full(len(X.hypotheses.values) + 1, -1, dtype=np.int64)  # the last is for -1: nothing said
+    inside[places] = np.arange(len(places))
+    those = slots[rows]
+    done = ensemble._decided(replace(those, source=inside[those.source]), X[rows], n_best)
+    back = np.append(places, -1)
+    lists = None if done.n_best is None else replace(done.n_best, source=back[done.n_best.source])
+    return replace(done, source=back[done.source], n_best=lists)
+
+
+def _merged(short: Combined, long: Combined, below: NDArray[np.bool_], X: ExpertPredictions) -> Combined:
+    """Records of X: those of `short` where below, else those of `long`."""
+    picked = np.where(below, np.cumsum(below) - 1, len(short) + np.cumsum(~below) - 1)
     text = _stacked(short.prediction, long.prediction)
     units = _rows(text.offsets, picked)
     lists = None
     if short.n_best is not None and long.n_best is not None:
         lists = _merged_lists(short.n_best, long.n_best, picked)
-    return replace(
-        short,
+    return Combined(
+        X=X,
         prediction=text[picked],
         confidence=np.concatenate([short.confidence, long.confidence])[units],
         support=np.concatenate([short.support, long.support])[units],
         source=np.concatenate([short.source, long.source])[units],
-        n_ties=np.where(below, short.n_ties, long.n_ties),
-        notes=tuple(dict.fromkeys([*short.notes, *long.notes])),
+        n_ties=np.concatenate([short.n_ties, long.n_ties])[picked],
+        notes=_summed(short.notes, long.notes),
         n_best=lists,
     )
+
+
+def _summed(short: tuple[str, ...], long: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes of both; of two that differ by the count in front at most, one with the sum."""
+    counts: dict[str, int | None] = {}
+    for note in (*short, *long):
+        first, _, rest = note.partition(" ")
+        if first.isdecimal():
+            counts[rest] = (counts.get(rest) or 0) + int(first)
+        else:
+            counts[note] = None
+    return tuple(text if count is None else f"{count} {text}" for text, count in counts.items())
 
 
 def _merged_lists(short: NBest, long: NBest, picked: NDArray[np.int64]) -> NBest:

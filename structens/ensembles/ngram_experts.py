@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.ranges import check_whole
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.held_out import BETA_GRID, N_FOLDS, Judged, between
 from structens.ensembles.recipe import Recipe
@@ -54,7 +55,7 @@ def gain_of(loss: object, order: int) -> NGramGain | None:
     Raises
     ------
     ParameterError
-        If the order is below 1.
+        If the order is no whole number, or below 1.
 
     Examples
     --------
@@ -65,9 +66,8 @@ def gain_of(loss: object, order: int) -> NGramGain | None:
         return loss
     if not (isinstance(loss, str) and loss == "ngram"):
         return None
-    if order < 1:
-        raise ParameterError(f"ngram_order must be at least 1; got {order!r}")
-    return NGramGain((1.0,) * order)
+    check_whole("ngram_order", order, 1)
+    return NGramGain((1.0,) * int(order))
 
 
 def check_ngrams(recipe: Recipe, tie: Tie) -> None:

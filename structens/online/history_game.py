@@ -89,8 +89,10 @@ class HistoryGame:
         self.n_codes = (slots.n_experts + 1) ** (gain.reach - 1) * slots.n_experts
         self.n_parameters = n_contexts * self.n_codes
         if self.n_parameters > MOST_PARAMETERS:
-            rule = f"{self.n_parameters:,} weights for experts after experts are more than {MOST_PARAMETERS:,}"
-            raise ParameterError(f"{rule}; take a lower order, fewer experts or tie 'expert'")
+            size = f"{self.n_parameters:,}" if self.n_parameters < 10**15 else "over 10**15"
+            rule = f"{size} weights for experts after experts are more than {MOST_PARAMETERS:,}"
+            coarser = "" if n_contexts == 1 else ", or tie 'expert'"
+            raise ParameterError(f"{rule}; take a lower order (ngram_order) or fewer experts{coarser}")
         self._context = np.where(context >= 0, context, n_contexts).astype(np.int64)
         self._made: list[SlotHistory] = []
         self._pattern = np.full(len(slots), -1, np.int64)
