@@ -1,10 +1,13 @@
 """`combine --online` and `fit --verbose` on the command line."""
 
 import json
+import queue
 import random
+import subprocess
+import threading
 
 import pytest
-from run_cli import lines, run, strict
+from run_cli import COMMAND, lines, run, strict
 
 import structens
 
@@ -89,6 +92,32 @@ def test_standard_input_is_streamed_with_experts_named(folder):
     streamed = run("combine", "-", "--online", "--experts", "a,b,c", stdin=text)
     assert streamed.code == 0
     assert streamed.out == run("combine", "e.jsonl", "--online").out
+
+
+@pytest.mark.parametrize("known_by", ["--experts", "--model"])
+def test_a_pipe_is_answered_record_by_record(folder, known_by):
+    rows = some(8)
+    (folder / "e.jsonl").write_text(lines(*rows))
+    if known_by == "--model":
+        assert run("fit", "e.jsonl", "-o", "m.structens", "--method", "last", "--beta", "0.5").code == 0
+    options = ["--online", known_by, "a,b,c" if known_by == "--experts" else "m.structens"]
+    whole = run("combine", "e.jsonl", *options)
+    assert whole.code == 0, whole.err
+    answers: queue.Queue = queue.Queue()
+    with subprocess.Popen(
+        [*COMMAND, "combine", "-", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        threading.Thread(target=lambda: [answers.put(line) for line in process.stdout], daemon=True).start()
+        try:
+            for row, wanted in zip(rows, whole.out.splitlines(keepends=True), strict=True):
+                process.stdin.write(lines(row).encode())
+                process.stdin.flush()
+                assert answers.get(timeout=60).decode() == wanted  # before the next record is written
+            process.stdin.write(b"no json\n")
+            process.stdin.close()
+            assert process.wait(timeout=60) == 1
+        finally:
+            process.kill()
 
 
 def test_what_does_not_go_with_online(folder):

@@ -263,9 +263,9 @@ def written(
 
     names = [label for table in alphabets.values() if table is not None for label in table.labels]
     escape = form == "openfst" and any(map(needs_escape, names))
-    if symbols is not None:
-        if form != "openfst" or labelled.alphabet is None or labelled.output_alphabet is not None:
-            raise ParameterError("--symbols writes the table of names of an acceptor, with --format openfst")
+    tabled = form == "openfst" and labelled.alphabet is not None and labelled.output_alphabet is None
+    if symbols is not None and not tabled:
+        raise ParameterError("--symbols writes the table of names of an acceptor, with --format openfst")
     arrays = labelled.automaton, labelled.weight, labelled.final_weight
     if form == "const":
         data = const_fst_bytes(*arrays, **alphabets)

@@ -287,11 +287,17 @@ def reading_of(model: str) -> tuple[Ensemble, dict[str, Any]]:
 
 
 def streamed(
-    file: str, ensemble: Ensemble, reading: dict[str, Any], keep: list[str], quiet: bool
+    file: str,
+    ensemble: Ensemble,
+    reading: dict[str, Any],
+    keep: list[str],
+    quiet: bool,
+    *,
+    as_they_come: bool = False,
 ) -> Iterator[ExpertPredictions]:
     """Batches of a file, read as the model's records were read."""
     with progress("records", quiet=quiet) as step:
-        for X in iter_records(file, experts=ensemble.names_, keep=keep, **reading):
+        for X in iter_records(file, experts=ensemble.names_, keep=keep, as_they_come=as_they_come, **reading):
             yield X
             step(len(X))
 

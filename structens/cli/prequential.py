@@ -29,7 +29,8 @@ def opened(
 ) -> tuple[PathExpertEnsemble, dict[str, Any], Iterator[ExpertPredictions]]:
     """The ensemble to go on with or to begin with, how records are read, and batches of them.
 
-    With a model or a list of experts the file is streamed; else it is read whole, to know all experts.
+    With a model or a list of experts the file is streamed, and the records of a pipe are answered as they come; else it
+    is read whole, to know all experts.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def opened(
     if model is not None:
         ensemble, header = reading_of(model)
         reading = {**reading, **header["reading"]}
-        return _learning(ensemble, model), reading, streamed(file, ensemble, reading, keep, quiet)
+        return _learning(ensemble, model), reading, streamed(file, ensemble, reading, keep, quiet, as_they_come=True)
     if chosen["beta"] == "held-out":  # the default
         chosen = {**chosen, "learner": chosen["learner"] or "prequential"}
     if chosen["min_len"] is not None:
@@ -66,6 +67,6 @@ def _batches(
             yield X[start : start + BATCH]
         return
     with progress("records", quiet=quiet) as step:
-        for batch in iter_records(file, keep=keep, **chosen_experts(experts), **reading):
+        for batch in iter_records(file, keep=keep, as_they_come=True, **chosen_experts(experts), **reading):
             yield batch
             step(len(batch))

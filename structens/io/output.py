@@ -23,6 +23,9 @@ class ByteSink(Protocol):
     def write(self, data: bytes, /) -> Any:
         """Write the bytes."""
 
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+
 
 @contextmanager
 def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:

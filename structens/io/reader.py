@@ -96,13 +96,15 @@ def iter_records(
     keep: Sequence[str] = (),
     labels: Sequence[str] = (),
     limit: int | None = None,
+    as_they_come: bool = False,
 ) -> Iterator[RecordBatch]:
     """Read a JSON Lines file in batches of at most `batch_size` records and about `batch_bytes` bytes.
 
     Memory grows with a batch and with the longest line, and by 16 bytes a record to find ids that occur twice. All
     batches have the same ``names``: `experts`, or else the experts of the first batch, sorted; a later one is refused.
     The alphabet only grows: codes keep their meaning from batch to batch. Other parameters, errors and warnings are
-    those of `read_records`.
+    those of `read_records`. With `as_they_come` a batch ends where nothing more has arrived yet, so that records of a
+    pipe can be answered one by one; name the `experts` then.
 
     Raises
     ------
@@ -119,6 +121,7 @@ def iter_records(
     if batch_size < 1 or batch_bytes < 1:
         raise ParameterError(f"a batch holds at least 1 record and 1 byte; got {batch_size} and {batch_bytes}")
     stream = _Stream(path, unit, Folding(normalize, casefold, strip_punct), keep, labels, other_experts, experts, limit)
+    stream.as_they_come = as_they_come
     return stream.batches(batch_size, batch_bytes)
 
 
@@ -148,7 +151,7 @@ class _Stream:
         self.names = None if experts is None else tuple(experts)
         self.given, self.ignore, self.keep = experts is not None, other_experts == "ignore", tuple(keep)
         self.unmet_keys, self.unmet_experts = set(self.keep), set(experts or ())
-        self.n_records, self.limit = 0, limit
+        self.n_records, self.limit, self.as_they_come = 0, limit, False
 
     def batches(self, size: int | None, n_bytes: int | None) -> Iterator[RecordBatch]:
         """Batches bounded by records and bytes, or the whole file as one."""
@@ -158,6 +161,8 @@ class _Stream:
                 parts.append(self._encode(lines, records))
                 self.n_records += len(records)
             if error is not None:
+                if self.as_they_come and parts:
+                    yield self._put_together(parts)
                 raise error
             if is_full and parts:
                 yield self._put_together(parts)
@@ -207,6 +212,9 @@ class _Stream:
                             n_records = held = 0
                 if n_read == self.limit:
                     break
+                if self.as_they_come:
+                    yield lines, records, True, None
+                    lines, records, n_records, held, group_held = [], [], 0, 0, 0
         except DataError as error:
             yield lines, records, False, error
             return

@@ -60,7 +60,7 @@ def read_blocks(source: Source) -> Iterator[bytes]:
                 yield from _inflate(stream, head, start, _ZSTD_BLOCK, name, "zstd")
             else:
                 yield head
-                while block := stream.read(_BLOCK):
+                while block := _arrived(stream, _BLOCK):
                     yield block
     except (OSError, UnicodeEncodeError) as error:
         raise DataError(f"cannot be read: {reason(error)}", path=name) from None
@@ -141,11 +141,17 @@ def _read_fully(stream: BinaryIO, size: int) -> bytes:
     return head
 
 
+def _arrived(stream: BinaryIO, size: int) -> bytes:
+    """The next bytes: of a pipe what is there, so that a line can be answered before the next one is written."""
+    data: bytes = getattr(stream, "read1", stream.read)(size)
+    return data
+
+
 def _inflate(stream: BinaryIO, head: bytes, start: Any, size: int, name: str, kind: str) -> Iterator[bytes]:
     # zlib takes a limit, so that a block of 1 MiB never becomes 1 GiB; zstd is fed small blocks instead.
     limited = kind == "gzip"
     decoder, data, fresh = start(), head, False
-    while data or (data := stream.read(size)):
+    while data or (data := _arrived(stream, size)):
         if fresh:
             if limited and not data.strip(b"\0"):  # zero bytes after the last member are padding
                 data = b""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from structens.core import Alphabet, DataError, ParameterError, Ragged
 from structens.core.units import SEPARATOR
-from structens.io.output import atomic_output
+from structens.io.output import atomic_output, is_special
 
 RESERVED = frozenset({"id", "prediction", "confidence", "experts", "nbest"})
 """Keys of the output that a kept field cannot have."""
@@ -49,17 +49,24 @@ def write_predictions(path: str | os.PathLike[str], rows: Iterable[bytes | Mappi
     DataError
         If the file cannot be written, or a value has no place in JSON.
 
+    Notes
+    -----
+    Standard output, a pipe and a terminal are flushed after each rendered batch.
+
     Examples
     --------
     >>> write_predictions("-", [{"id": "w1", "prediction": ["K"], "confidence": [2 / 3], "experts": [["a", "b"]]}])
     {"id":"w1","prediction":["K"],"confidence":[0.666667],"experts":[["a","b"]]}
     77
     """
-    total = 0
+    total, name = 0, os.fsdecode(path)
+    shown = name == "-" or (is_special(name) and not name.endswith((".gz", ".zst")))  # someone may wait for it
     with atomic_output(path) as out:
         for row in rows:
             data = row if isinstance(row, bytes) else _encode_lines([_rounded(row)])
             out.write(data)
+            if shown and isinstance(row, bytes):
+                out.flush()
             total += len(data)
     return total
 
