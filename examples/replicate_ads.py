@@ -10,8 +10,11 @@ ADS3. `examples/experiments.py --only ads` brings the page up to date as well.
 import argparse
 from pathlib import Path
 
-from tables import ads
+from tables import ads, protocol
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="few sequences and folds: shows that it runs")
-print(ads.tables(Path(), parser.parse_args().quick))
+quick = parser.parse_args().quick
+if quick:
+    protocol.DEEP_ROUNDS = 5
+print(ads.tables(Path(), quick))

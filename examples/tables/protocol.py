@@ -18,6 +18,9 @@ MEASURES = {  # loss of a record: errors, and what they are divided by before th
 }
 
 
+DEEP_ROUNDS = 200  # most rounds of Deep ESPBoost, the dearest method here; a quick look sets fewer
+
+
 def papers_methods(beta=None, tie="position", metric="hamming"):
     """Name -> maker of the papers' methods, with their parameters, in the order of their tables.
 
@@ -30,7 +33,7 @@ def papers_methods(beta=None, tie="position", metric="hamming"):
         "H_CV": lambda: PathExpertEnsemble("cv", tie=tie, **rate),
         "H_FPL-CV": lambda: PathExpertEnsemble("fplcv", tie=tie, **scale),
         "H_ESPBoost": lambda: ESPBoost(tie=tie),
-        "Deep ESPBoost": lambda: DeepESPBoost(tie=tie),
+        "Deep ESPBoost": lambda: DeepESPBoost(tie=tie, n_rounds=DEEP_ROUNDS),
         "H_SLE": lambda: ForwardSelection(metric, n_rounds=100),
         "H_Rand": lambda: PathExpertEnsemble("rand", tie=tie, **rate),
         "best h_j, learnt": BestExpert,
