@@ -1,7 +1,8 @@
 """Choice of Deep ESPBoost's lambda, beta and loss by cross-validation on the records of learning.
 
-Cortes, Mohri and Syed (ICML 2014) tried grids on validation data; this one holds theirs of beta from 2^-6 on down and
-of lambda. Every fifth record makes a fold, as in `structens.ensembles.held_out`.
+Cortes, Mohri and Syed (ICML 2014) tried grids on validation data. That of lambda is theirs, with 0; that of beta, 4^-1
+to 4^-9, is coarser: they had 2^0 to 2^-6, or 10^-3 to 10^-7. Every fifth record makes a fold, as in
+`structens.ensembles.held_out`.
 """
 
 from __future__ import annotations
