@@ -14,6 +14,7 @@ from structens.automata import (
     Semiring,
     Transducer,
     WeightedAutomaton,
+    best_strings,
     closest_path,
     compose,
     compose_edit,
@@ -21,10 +22,12 @@ from structens.automata import (
     connect,
     determinize,
     edit_transducer,
+    n_best,
     ngram_automaton,
     project,
     random_automaton,
     remove_epsilon,
+    sample,
     shortest_path,
     total_weight,
 )
@@ -215,3 +218,31 @@ def test_bad_ngrams():
     with pytest.raises(DataError, match="one cost for each of 1"):
         ngram_automaton([[0]], [], 2)
     assert ngram_automaton([], [], 2).n_states == 1
+
+
+@pytest.mark.parametrize(
+    "y", [[1.5], [2**31], [2**70], "ab", [True], [float("nan")], None, [[1], [1, 2]], [[1]], [-1]], ids=str
+)
+def test_what_is_no_string_of_labels(y):
+    a = Automaton.from_transitions([(0, 1, 0)], final=[1])
+    with pytest.raises(DataError, match="one row of labels"):
+        compose_edit(a, [0.0], y)
+
+
+def test_weights_and_costs_that_are_no_numbers():
+    a = Automaton.from_transitions([(0, 1, 0), (0, 1, 1)], final=[1])
+    for weight in (["x", 0], [1j, 0], [[1], [1, 2]]):
+        with pytest.raises(DataError, match="weight must be one number a transition"):
+            compose_edit(a, weight, [1])
+    with pytest.raises(DataError, match="final weight must be one number a state"):
+        compose_edit(a, [0.0, 0.0], [1], ["x", 0])
+    with pytest.raises(DataError, match="costs of edits are numbers"):
+        compose_edit(a, [0.0, 0.0], [1], None, EditCosts("x"))
+
+
+@pytest.mark.parametrize("n", [1.5, True, "a", -1, 2**31])
+def test_numbers_of_paths(n):
+    a = Automaton.from_transitions([(0, 1, 0)], final=[1])
+    for call in (n_best, best_strings, lambda a, w, n: sample(a, w, n, 0)):
+        with pytest.raises(ParameterError, match=r"n (must be|and max_expansions)"):
+            call(a, [0.0], n)

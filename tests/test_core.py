@@ -159,6 +159,34 @@ def test_cycles_and_bad_arrays_are_refused():
         Automaton(np.array([0, 1, 1]), np.array([5]), np.array([0]), np.array([True, True]))
 
 
+@pytest.mark.parametrize(
+    ("rows", "options", "got"),
+    [
+        ([(0, 1, 0), (0, -1, 0)], {}, r"\(0, -1, 0\)"),
+        ([(0, 1)], {}, r"\(0, 1\)"),
+        ([(0, 1, "a")], {}, r"\(0, 1, 'a'\)"),
+        ([(0, 1, 1.5)], {}, "1.5"),
+        ([(0, 1, float("nan"))], {}, "nan"),
+        ([(0, 1, 2**31)], {}, "2147483648"),
+        ([(0, 2**70, 1)], {}, "1180591620717411303424"),
+        ([(0, 1, 2, 3, 4)], {}, "3, 4"),
+        ([(0, 1, 2), (0, 1, 2, 3)], {}, "unequal length"),
+        ([3, 4], {}, "got 3"),
+        ([(0, 1, 0)], {"final": [-1]}, "final states"),
+        ([(0, 1, 0)], {"final": ["x"]}, "final states"),
+        ([(0, 1, 0)], {"start": -1}, "start state"),
+    ],
+)
+def test_from_transitions_refuses_what_are_no_transitions(rows, options, got):
+    with pytest.raises(AutomatonError, match=got):
+        Automaton.from_transitions(rows, **{"final": [0], **options})
+
+
+def test_from_transitions_has_every_state_that_is_named():
+    assert Automaton.from_transitions([(0, 1, 0)], final=[5]).n_states == 6
+    assert Automaton.from_transitions([], final=[0]).n_states == 1
+
+
 class Nested(Estimator):
     def __init__(self, inner=None, k=1):
         self.inner = inner

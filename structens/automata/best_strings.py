@@ -26,6 +26,7 @@ from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.push import push_to_probabilities
 from structens.automata.semiring import Semiring
 from structens.automata.weighted import WeightedAutomaton
+from structens.automata.weights import is_count
 from structens.core import EPSILON, Automaton, DataError, ParameterError
 
 MOST_EXPANSIONS = 10_000
@@ -96,8 +97,8 @@ def best_strings(
     >>> best_strings(a, [0.3, 0.3, 0.4], n=2, semiring=Semiring.REAL)
     BestStrings(strings=[[7], [8]], probability=array([0.6, 0.4]), complete=True)
     """
-    if n < 1 or max_expansions < 1:
-        raise ParameterError(f"n and max_expansions must be at least 1; got {n} and {max_expansions}")
+    if not (is_count(n, 1) and is_count(max_expansions, 1)):
+        raise ParameterError(f"n and max_expansions must be at least 1; got {n!r} and {max_expansions!r}")
     rows = np.atleast_2d(np.asarray(weight, dtype=np.float64))
     if final_weight is None or np.ndim(final_weight) == 1:
         finals: list[ArrayLike | None] = [final_weight] * len(rows)

@@ -96,17 +96,21 @@ def as_string(y: ArrayLike) -> NDArray[np.int32]:
     Raises
     ------
     DataError
-        If it is no row, or a label is negative.
+        If it is no row of whole numbers, or a label is negative or beyond 32 bits.
 
     Examples
     --------
     >>> as_string([2, 0]).tolist()
     [2, 0]
     """
-    string = np.asarray(y, dtype=np.int32)
-    if string.ndim != 1 or string.min(initial=0) < 0:
-        raise DataError(f"a string is one row of labels >= 0; got shape {string.shape}, least {string.min(initial=0)}")
-    return string
+    try:
+        given = np.asarray(y)
+    except ValueError:  # rows of unequal length
+        given = np.array(None)
+    fits = given.ndim == 1 and (given.dtype.kind in "iu" or not len(given))
+    if not fits or given.min(initial=0) < 0 or given.max(initial=0) >= 2**31:
+        raise DataError(f"a string is one row of labels, whole numbers >= 0 and below 2**31; got {y!r}")
+    return given.astype(np.int32, copy=False)
 
 
 def edit_tables(
@@ -126,7 +130,10 @@ def edit_tables(
     ([[1.0, 0.0]], [1.0, 1.0, 0.0])
     """
     lowest, n_labels = int(labels.min(initial=0)), 1 + int(labels.max(initial=-1))
-    substitution, insertion, deletion = (np.asarray(cost, dtype=np.float64) for cost in costs)
+    try:
+        substitution, insertion, deletion = (np.asarray(cost, dtype=np.float64) for cost in costs)
+    except (TypeError, ValueError):
+        raise DataError("costs of edits are numbers, or arrays of them", hint=f"got {costs!r}") from None
     fits = (substitution.ndim in (0, 2) and insertion.ndim in (0, 1) and deletion.ndim in (0, 1)) and not (
         np.isnan(substitution).any() or np.isnan(insertion).any() or np.isnan(deletion).any()
     )

@@ -20,7 +20,7 @@ from structens.automata.distinct import best_distinct
 from structens.automata.semiring import Semiring
 from structens.automata.shortest_distance import distance_to_end
 from structens.automata.shortest_path import NO_BEST_PATH
-from structens.automata.weights import as_semiring, as_weights
+from structens.automata.weights import as_semiring, as_weights, is_count
 from structens.core import Automaton, AutomatonError, ParameterError, Ragged
 
 
@@ -94,8 +94,8 @@ def n_best(
     >>> len(n_best(same, [1.0, 2.0], 5).paths), len(n_best(same, [1.0, 2.0], 5, distinct=True).paths)
     (2, 1)
     """
-    if not 1 <= n < 2**31:
-        raise ParameterError(f"n must be a number of paths >= 1; got {n}")
+    if not is_count(n, 1):
+        raise ParameterError(f"n must be a number of paths >= 1; got {n!r}")
     as_semiring(semiring, (Semiring.TROPICAL,), "n_best", NO_BEST_PATH)
     weight, final = as_weights(automaton, weight, final_weight, Semiring.TROPICAL)
     if distinct:

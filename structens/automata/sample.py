@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from structens.automata.paths import longest_path
 from structens.automata.push import push_to_probabilities
 from structens.automata.semiring import Semiring
+from structens.automata.weights import is_count
 from structens.core import Automaton, ParameterError, Ragged
 
 
@@ -81,10 +82,10 @@ class PathSampler:
         Raises
         ------
         ParameterError
-            If n is negative, or the seed is neither int nor generator.
+            If n is no whole number or negative, or the seed is neither int nor generator.
         """
-        if n < 0:
-            raise ParameterError(f"n must be a number of paths >= 0; got {n}")
+        if not is_count(n, 0):
+            raise ParameterError(f"n must be a number of paths >= 0; got {n!r}")
         if not isinstance(seed, (int, np.integer, np.random.Generator)) or isinstance(seed, bool):
             raise ParameterError(f"seed must be an int or a numpy Generator; got {seed!r}")
         generator = np.random.default_rng(seed)

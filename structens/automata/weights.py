@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def as_weights(
     Raises
     ------
     DataError
-        If a shape is wrong, or a weight is NaN, minus infinity (a cost), infinite or negative (REAL).
+        If a shape is wrong, or a weight is no number, NaN, minus infinity (a cost), infinite or negative (REAL).
 
     Examples
     --------
@@ -81,6 +82,17 @@ def as_semiring(semiring: Semiring, allowed: tuple[Semiring, ...], verb: str, re
     return semiring
 
 
+def is_count(value: object, least: int) -> bool:
+    """True for a whole number from `least` on that an array can be as long as.
+
+    Examples
+    --------
+    >>> is_count(2, 1), is_count(1.5, 1), is_count(True, 1), is_count(0, 1)
+    (True, False, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < 2**31
+
+
 def refuse_weights(
     values: NDArray[np.float64], semiring: Semiring, name: str, item: str, non_negative: bool = False
 ) -> None:
@@ -113,7 +125,10 @@ def refuse_weights(
 
 
 def _vector(values: ArrayLike, size: int, name: str, item: str) -> NDArray[np.float64]:
-    vector: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        vector: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be one number a {item}; got {values!r}") from None
     if vector.shape != (size,):
         raise DataError(f"{name} has shape {vector.shape}, the automaton needs one number a {item}: ({size},)")
     return vector

@@ -102,16 +102,17 @@ class Automaton:
 
         States are renumbered to a topological order (ties to the lower old number) only when the given numbers are
         not one already; transitions keep their relative order within a source. Use `order_of_transitions` to bring
-        weights given in the old order along.
+        weights given in the old order along. The states are 0 to the largest number in `transitions`, `final` and
+        `start`, or to ``n_states - 1`` if that is larger: a state without transitions is there, too.
 
         Raises
         ------
         AutomatonError
-            If there is a cycle; the message names a state on it.
+            If there is a cycle; the message names a state on it. If something is no whole number, or a state negative.
         """
-        rows = np.array([tuple(t) for t in transitions], dtype=np.int64)
-        rows = rows.reshape(len(rows), -1) if len(rows) else np.zeros((0, 3), dtype=np.int64)
-        final_states = np.array(list(final), dtype=np.int64)
+        rows = _whole(list(transitions), (3, 4), "a transition is (source, target, label) or (..., label, output)")
+        final_states = _whole([(q,) for q in final], (1,), "final states are numbers").ravel()
+        _whole([(start,)], (1,), "the start state is a number")
         size = 1 + max([start, *rows[:, :2].ravel().tolist(), *final_states.tolist()])
         size = max(size, n_states or 0)
         rank = topological_rank(rows[:, 0], rows[:, 1], size)
@@ -127,6 +128,23 @@ class Automaton:
             start=int(rank[start]),
             output=rows[order, 3].astype(np.int32) if rows.shape[1] > 3 else None,
         )
+
+
+def _whole(rows: list[Any], widths: tuple[int, ...], rule: str) -> NDArray[np.int64]:
+    """Rows of 32-bit whole numbers, of which the first two columns are states."""
+    try:
+        given = np.array([tuple(row) for row in rows])
+    except (TypeError, ValueError):
+        given = np.array(None)
+    if not rows:
+        return np.zeros((0, widths[0]), dtype=np.int64)
+    fits = given.ndim == 2 and given.shape[1] in widths and given.dtype.kind in "iuf"
+    if fits and ((given == np.floor(given)) & (abs(given) < 2**31)).all() and (given[:, :2] >= 0).all():
+        return given.astype(np.int64)
+    for row in rows if len(rows) > 1 else ():
+        _whole([row], widths, rule)  # names the first that is wrong by itself
+    got = repr(rows[0]) if len(rows) == 1 else "rows of unequal length or kind"
+    raise AutomatonError(f"{rule}, whole numbers below 2**31, states from 0 on; got {got}")
 
 
 def topological_rank(source: NDArray[Any], target: NDArray[Any], n_states: int) -> NDArray[np.int64]:
