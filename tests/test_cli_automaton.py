@@ -157,3 +157,24 @@ def test_refusals():
     run("automaton", "l.txt", "--from", "kaldi").refused("there are 2 lattices: u1, u2")
     run("automaton", "l.txt", "--from", "const").refused("no binary file of OpenFst")
     run("automaton", "l.txt", "--from", "htk", "--acceptor").refused("--acceptor does not go with", code=2)
+
+
+READING = [["--casefold"], ["--unit", "word"], ["--align", "never"], ["--normalize", "NFC"], ["--strip-punct"]]
+
+
+@pytest.mark.parametrize("option", READING, ids=lambda option: option[0])
+def test_how_records_are_read_is_refused_where_it_changes_nothing(option):
+    Path("k.txt").write_text(KALDI_NUMBERS["lattice"])
+    lattice = run("automaton", "k.txt", "--from", "kaldi", *option)
+    lattice.refused(f"{option[0]} does not go with --from kaldi", code=2)
+    assert run("fit", "e.jsonl", "-o", "m.structens", "--beta", "0.5").code == 0
+    settled = run("automaton", "e.jsonl", "--id", "w1", "-m", "m.structens", *option)
+    settled.refused(f"{option[0]} does not go with --model", code=2)
+    for kind in ("--acceptor", "--transducer"):
+        run("automaton", "e.jsonl", "--id", "w1", kind).refused(f"{kind} does not go with --from records", code=2)
+
+
+def test_a_line_of_one_field():
+    Path("k.txt").write_text(KALDI_NUMBERS["lattice"])
+    Path("w.txt").write_text("yes\n")
+    run("automaton", "k.txt", "--from", "kaldi", "--read-symbols", "w.txt").refused("this one has one field")

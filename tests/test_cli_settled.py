@@ -54,7 +54,17 @@ def test_a_model_has_settled_its_options(folder, option):
     assert f"{option[0]} does not go with --model" in done.err
 
 
-@pytest.mark.parametrize(("option", "value"), [("--beta", "2"), ("--beta", "0"), ("--alpha", "3"), ("--delta", "-1")])
+RANGES = [
+    ("--beta", "2"),
+    ("--beta", "0"),
+    ("--alpha", "3"),
+    ("--delta", "-1"),
+    ("--epsilon", "inf"),
+    ("--epsilon", "nan"),
+]
+
+
+@pytest.mark.parametrize(("option", "value"), RANGES)
 def test_ranges_are_checked_whatever_the_method(folder, option, value):
     done = run("combine", "e.jsonl", "--method", "best", option, value)
     assert (done.code, done.out) == (2, "")

@@ -180,7 +180,7 @@ def test_bad_lines_are_named(text, line, said, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a\n", ":1: a line holds a name and its number; this one has 1 fields"),
+        ("a\n", ":1: a line holds a name and its number; this one has one field"),
         ("a 1\nb x\n", ":2: the number must be a whole number"),
         ("a 1\na 2\n", ":2: name 'a' is in line 1 already"),
         ("a 1\n\nb 1\n", ":3: number 1 is that of 'a' already"),

@@ -117,3 +117,7 @@ def test_learning_under_a_constraint(tmp_path):
     other.refused("--restrict", "method vote", code=2)
     online = run("combine", "gold.jsonl", "--online", "--constraint", "bio", "--restrict", "permanent")
     assert online.answers[0] == ["B", "I", "O"]
+    bad = lines(*({"id": k, "experts": {"a": ["O", "I"], "b": ["I", "O"]}, "gold": ["O", "B"]} for k in range(2)))
+    write(tmp_path, bad__jsonl=bad)
+    nobody = run("combine", "bad.jsonl", *options, "--restrict", "permanent")
+    nobody.refused("no path expert is left", "take --restrict per_round")

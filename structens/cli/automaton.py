@@ -21,6 +21,7 @@ SUFFIXES = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".fst": "const", ".txt":
 
 
 def automaton(
+    ctx: typer.Context,
     file: Annotated[str, typer.Argument(help="Records, one JSON object a line, or a lattice; - is standard input.")],
     id: Annotated[
         Optional[str],  # noqa: UP045
@@ -86,15 +87,19 @@ def automaton(
     refuse_same_file(
         {"--output": output, "--symbols": symbols}, {"input": file, "--model": model, "--read-symbols": table}
     )
+    if model is not None and source == "records":
+        o.refuse_settled(ctx)
     reading: dict[str, Any] = {"unit": unit, "normalize": normalize, "casefold": casefold, "strip_punct": strip_punct}
     form = format or SUFFIXES.get(os.path.splitext(output)[1].lower(), "dot")
     tally = Tally(output=output)
     with warned(tally):
         if source == "records":
-            refuse_for(source, read_symbols=read_symbols, acoustic_scale=acoustic_scale, lm_scale=lm_scale)
+            scales = {"acoustic_scale": acoustic_scale, "lm_scale": lm_scale}
+            refuse_for(source, read_symbols=read_symbols, acceptor=acceptor, **scales)
             labelled, drawing = of_record(file, id, model, experts, align, reading, best)
         else:
-            refuse_for(source, model=model, experts=experts, id=id if source != "kaldi" else None)
+            of_records = {name: ctx.params[name] for name in ("align", *o.READING) if o.is_given(ctx, name)}
+            refuse_for(source, model=model, experts=experts, id=id if source != "kaldi" else None, **of_records)
             labelled = lattice(file, source, id, read_symbols, acceptor, (acoustic_scale, lm_scale))
             drawing = None
         alphabets = {"alphabet": labelled.alphabet, "output_alphabet": labelled.output_alphabet}
@@ -109,7 +114,8 @@ def refuse_for(source: str, **given: Any) -> None:
 
     for name, value in given.items():
         if value is not None:
-            raise ParameterError(f"--{name.replace('_', '-')} does not go with --from {source}")
+            option = "transducer" if name == "acceptor" and not value else name.replace("_", "-")
+            raise ParameterError(f"--{option} does not go with --from {source}")
 
 
 def of_record(
@@ -140,7 +146,6 @@ def of_record(
         mode = ("always" if needs_alignment(X) else "never") if align == "auto" else align
         slots = align_records(X[[one]], mode=mode)
     else:
-        refuse_for("a model", experts=experts)
         ensemble, header = reading_of(model)
         X = read_records(file, experts=list(ensemble.names_), **{**reading, **header["reading"]})
         one = chosen(X.ids, record_id, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -234,8 +235,19 @@ def located(X: ExpertPredictions) -> Iterator[None]:
             raise
         line = int(X.lines[X.ids.index(error.record)]) if error.record in X.ids else None
         raise DataError(
-            error.rule, path=X.path, line=line, record=error.record, expert=error.expert, hint=error.hint
+            error.rule, path=X.path, line=line, record=error.record, expert=error.expert, hint=as_option(error.hint)
         ) from None
+
+
+def as_option(hint: str | None) -> str | None:
+    """A hint to take another value of a parameter, as it is given on the command line.
+
+    Examples
+    --------
+    >>> as_option("take restrict 'per_round'")
+    'take --restrict per_round'
+    """
+    return hint and re.sub(r"^take (\w+) '(\w+)'$", r"take --\1 \2", hint)
 
 
 def suspicions(X: ExpertPredictions) -> list[str]:

@@ -53,6 +53,25 @@ def between(low: float, high: float, *, open_low: bool = False) -> Callable[[typ
     return check
 
 
+def positive(param: typer.CallbackParam, value: str) -> str:
+    """A check of a number that must be finite and above 0; the name of a rule is left to the method.
+
+    Examples
+    --------
+    >>> positive(SimpleNamespace(name="epsilon"), "0.5"), positive(SimpleNamespace(name="epsilon"), "papers")
+    ('0.5', 'papers')
+    >>> positive(SimpleNamespace(name="epsilon"), "inf")
+    Traceback (most recent call last):
+    structens.core.errors.ParameterError: epsilon must be a finite number > 0; got inf
+    """
+    number = beta_of(value)
+    if isinstance(number, float) and not 0 < number < float("inf"):
+        from structens.core.errors import ParameterError  # numpy comes with it, which --help can spare
+
+        raise ParameterError(f"{param.name} must be a finite number > 0; got {number!r}")
+    return value
+
+
 def known_method(value: str | None) -> str | None:
     """A check that refuses an unknown method before any work.
 
@@ -163,7 +182,9 @@ Share = Annotated[
 ]
 Epsilon = Annotated[
     str,
-    typer.Option(help="fpl: inverse scale of the noise, by held-out data (held-out), or 0.5/(p l) (papers)."),
+    typer.Option(
+        callback=positive, help="fpl: inverse scale of the noise, by held-out data (held-out), or 0.5/(p l) (papers)."
+    ),
 ]
 Noise = Annotated[
     str,
@@ -283,10 +304,18 @@ def refuse_settled(ctx: typer.Context) -> None:
     from structens.core.errors import ParameterError
 
     for name in ("method", "table", "experts", *READING, *LEARNING):
-        source = ctx.get_parameter_source(name)
-        if name != "decode" and source is not None and source.name == "COMMANDLINE":
+        if name != "decode" and is_given(ctx, name):
             option = name.replace("_", "-")
-            raise ParameterError(f"--{option} does not go with --model: the model was fitted with its own {option}")
+            why = (
+                f"the model was fitted with its own {option}" if name != "table" else "it shows methods that learn anew"
+            )
+            raise ParameterError(f"--{option} does not go with --model: {why}")
+
+
+def is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def constraint_file(text: str | None) -> str | None:

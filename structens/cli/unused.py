@@ -7,13 +7,12 @@ from typing import Any
 
 import typer
 
-from structens.cli.options import LEARNING
+from structens.cli.options import LEARNING, is_given
 
 
 def given_options(ctx: typer.Context) -> list[str]:
     """Options of the methods that stand on the command line; a seed always may."""
-    sources = {name: ctx.get_parameter_source(name) for name in LEARNING if name != "seed"}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    return [name for name in LEARNING if name != "seed" and is_given(ctx, name)]
 
 
 def refuse_unused(given: Collection[str], methods: Sequence[str], chosen: dict[str, Any], why: str = "") -> None:

@@ -84,7 +84,8 @@ def read_symbols(source: Source, *, escape: bool = False) -> Symbols:
         if not parts:
             continue
         if len(parts) != 2:
-            raise place.error(f"a line holds a name and its number; this one has {len(parts)} fields")
+            found = "one field" if len(parts) == 1 else f"{len(parts)} fields"
+            raise place.error(f"a line holds a name and its number; this one has {found}")
         name, number = unescaped(parts[0]) if escape else parts[0], place.whole(parts[1], "the number", MOST)
         mark = name, escape and number == 0  # where names are escaped, one may be called like EPSILON
         if mark in seen:
