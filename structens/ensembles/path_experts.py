@@ -111,7 +111,8 @@ class PathExpertEnsemble(OnlineEnsemble):
         for each answer, path experts whose own answer to the record is inadmissible are left out, and charged the
         largest loss. "permanent": they leave for good. What that means for each tie, and what is exact, is said in
         `structens.online.restricted_slots`. Not for the rules of FPL, tie "label" and n-gram gains. Decoder "marginal"
-        votes with the weights given admissibility; the other decoders restrict their own distributions.
+        votes with the weights given admissibility; the other decoders, and n-best lists, restrict strings only: an
+        expert whose own answer is inadmissible still lends them labels.
 
     Attributes
     ----------
