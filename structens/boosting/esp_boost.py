@@ -172,10 +172,10 @@ def boost_paths(paths: PathExperts, n_rounds: int = 100, *, step: str = "newton"
             stopped = "weak"
             break
         alpha = step_of(paths, rho, d, step)
-        z = float(d @ np.exp(-alpha * rho))
+        z = float((d * np.exp(-alpha * rho)).sum())
         log_d -= alpha * rho + math.log(z)
         ledger.enter(path, alpha, right - wrong, wrong, z)
-        if float(d @ (rho <= 0.0)) <= TOLERANCE:  # right everywhere, and silent nowhere
+        if float(d[rho <= 0.0].sum()) <= TOLERANCE:  # right everywhere, and silent nowhere
             stopped = "perfect"
             break
     return ledger.closed(stopped, np.zeros(0, np.int64) if fallback is None else fallback)
@@ -211,7 +211,8 @@ def masses_of(rho: NDArray[np.float64], d: NDArray[np.float64]) -> tuple[float, 
     >>> masses_of(np.array([1.0, -1.0, 0.0]), np.array([0.5, 0.25, 0.25]))
     (0.5, 0.25)
     """
-    return float(d @ np.maximum(rho, 0.0)), float(d @ np.maximum(-rho, 0.0))
+    signed = d * rho  # no d @ rho: threads of BLAS would wait longer than they work
+    return float(np.maximum(signed, 0.0).sum()), float(np.maximum(-signed, 0.0).sum())
 
 
 def log_exponential_loss(paths: PathExperts, made: Boosted) -> float:
