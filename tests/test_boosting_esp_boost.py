@@ -114,6 +114,27 @@ def test_theorems_on_random_runs(game, n_rounds, rho):
         assert margin_loss_bound(log_f, rho, norm) == pytest.approx(round_factors(made.epsilon, rho).prod(), rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_theorem_4_on_random_runs(seed, rho):
+    """Two labels, so that wrong answers agree; the loss of the vote on new records stays under the bound."""
+    rng = np.random.default_rng(seed)
+    m, length, p, delta = 20_000, 3, 3, 0.05
+    right = rng.uniform(0.6, 0.95, size=(length, p))
+    learnt, new = (np.where(rng.random((n, length, p)) < right, 1, -1) for n in (m, 5 * m))
+    made = boost_paths(SlotPaths(learnt.reshape(-1, p), np.tile(np.arange(length), m)), 20)
+    votes = made.votes(length * p).reshape(length, p)
+    norm = float(made.alpha.sum()) or 1.0
+    margin, fresh = ((rows * votes).sum(axis=2) / norm for rows in (learnt, new))
+    loss, held_out = float((margin <= rho).mean()), float((fresh <= 0).mean())
+    bound = margin_bound(loss, rho, p, 2, length, m, delta)
+    complexity = sum(2**2 * math.sqrt(2 * math.log(p * 2) / m) for _ in range(length))  # Massart, slot by slot
+    chance = math.sqrt(math.log(length / delta) / (2 * m))
+    assert bound == pytest.approx(loss + 2 / (rho * length) * complexity + chance)
+    assert held_out <= bound
+    assert bound - loss < 0.25  # so that the complexity does not make it hold by itself
+
+
 def test_the_plateau_of_theorem_5():
     assert round_factors([0.3] * 10, 0.1).prod() == pytest.approx(0.638829, abs=5e-7)
     without_the_four = (0.3**0.9 * 0.7**1.1) ** 5

@@ -171,6 +171,20 @@ def test_every_tie_learns_and_is_bounded(kind, tie):
         assert model.weights_[:-1] == pytest.approx(rebuilt)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_on_the_expected_loss(seed):
+    """Theorem 4 of a fitted ensemble, by its margins; fresh records are from the same source."""
+    X = noisy(400, length=3, p=4, seed=seed)
+    learn, test = X[:200], X[200:]
+    model = ESPBoost(tie="position", n_rounds=10, rho=0.4, delta=0.1).fit(learn)
+    loss = (model.margins(learn).values <= 0.4).mean()
+    complexity = 2 / 0.4 * 3**2 * math.sqrt(2 * math.log(4 * 3) / 200)
+    bound = model.bounds_["bound on the expected loss (theorem 4)"]
+    assert bound == pytest.approx(loss + complexity + math.sqrt(math.log(3 / 0.1) / 400))
+    answers = zip(model.predict(test), test.gold, strict=True)
+    assert np.mean([a != b for said, gold in answers for a, b in zip(said, gold, strict=True)]) <= bound
+
+
 def test_margins_by_definition():
     model = spec()
     margins = model.margins(ExpertPredictions.of(SPEC, gold=GOLD))
