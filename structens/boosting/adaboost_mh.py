@@ -7,7 +7,6 @@ Kegl, "The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,21 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from structens.boosting.bandit import BanditRounds, FeatureBandit
 from structens.boosting.calibration import Calibrator, calibrator
-from structens.boosting.classifier import Classifier
 from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
+from structens.boosting.mh_classifier import ForestClassifier, threads_of
 from structens.boosting.mh_parameters import check_parameters
 from structens.boosting.mh_rounds import Callback, Limits, Validation, boost
 from structens.boosting.mh_start import Start, start_rounds
-from structens.boosting.mh_targets import Targets, signs_of, targets_of
-from structens.boosting.posteriors import softmax_posteriors
-from structens.boosting.prediction import leaves_in, staged_votes_of, votes_of
+from structens.boosting.mh_targets import Targets, targets_of
 from structens.boosting.product import OneAgainstAll
 from structens.boosting.trees import Forest
 from structens.boosting.validation import row_weights_of
 from structens.core import DataError, ParameterError
 
 
-class AdaBoostMH(Classifier):
+class AdaBoostMH(ForestClassifier):
     """Multi-class and multi-label AdaBoost.MH over Hamming trees.
 
     Each round grows a tree on the weighted pairs of examples and labels, adds its votes, and gives more weight to the
@@ -243,104 +240,6 @@ class AdaBoostMH(Classifier):
         self.calibrator_ = self._calibrator(X, targets)
         return self
 
-    # ---- what was learnt
-
-    @property
-    def edges_(self) -> NDArray[np.float64]:
-        """Edge of each round's base classifier."""
-        return self.forest_.numbers("edge")
-
-    @property
-    def coefficients_(self) -> NDArray[np.float64]:
-        """Coefficient of each round's base classifier, the learning rate in it."""
-        return self.forest_.numbers("coefficient")
-
-    @property
-    def normalizers_(self) -> NDArray[np.float64]:
-        """Z of each round."""
-        return self.forest_.numbers("normalizer")
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of the fall of log Z that each feature's cuts have earned, shape (d,); zeros where there is no cut."""
-        self._check_fitted()
-        total = np.zeros(self.n_features_in_)
-        for tree in self.forest_.trees:
-            gained = np.maximum(tree.gain, 0.0)
-            if gained.sum() > 0:
-                fall = -np.log(max(tree.normalizer, 1e-300)) / gained.sum()
-                total += np.bincount(tree.feature, fall * gained, minlength=len(total))
-        out: NDArray[np.float64] = total / total.sum() if total.any() else total
-        return out
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """The leaf of each row in each round's tree, counted from the left from 0, shape (n, trees)."""
-        return leaves_in(self.forest_, self._read_again(X))
-
-    def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Normalised margins, from -1 to 1: positive where the vote is right.
-
-        For single labels half the lead of the true class over the best other, over the most that all rounds can vote,
-        shape (n,); for many labels the vote for each label times its sign, shape (n, K).
-
-        Raises
-        ------
-        DataError
-            If y holds a class that was not learnt.
-        """
-        f = self._votes(self._read_again(X), self.n_rounds_)
-        most = (
-            sum(tree.coefficient * float(np.abs(tree.vote).max()) for tree in self.forest_.trees) / self.forest_.width
-        )
-        truth = self._truth(y, len(f))
-        if truth.ndim == 2:
-            return f * truth / most if most > 0 else np.zeros_like(f)
-        if most == 0 or f.shape[1] == 1:
-            return np.zeros(len(f))
-        own = f[np.arange(len(f)), truth]
-        f[np.arange(len(f)), truth] = -np.inf
-        out: NDArray[np.float64] = (own - f.max(axis=1)) / (2.0 * most)
-        return out
-
-    # ---- what Classifier asks for
-
-    def _votes(self, X: Any, n_rounds: int) -> NDArray[np.float64]:
-        n_threads = _threads(self.n_jobs)
-        return votes_of(self.forest_, X, n_rounds, n_threads)
-
-    def _shown(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.n_rounds_ == 0 and not self.multi_label_:
-            f = f + self.prior_
-        if f.shape[1] == 2 and not self.multi_label_:
-            return (f[:, 1] - f[:, 0]) / 2.0
-        return f
-
-    def _scores(self, X: Any, n_rounds: int) -> NDArray[np.float64]:
-        return self._shown(self._votes(X, n_rounds))
-
-    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        for f in staged_votes_of(self.forest_, X):
-            yield self._shown(f)
-
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.multi_label_:
-            return np.exp(-np.logaddexp(0.0, -2.0 * scores))
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return softmax_posteriors(scores) if self.calibrator_ is None else self.calibrator_.probabilities(scores)
-
-    def _decide(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        if self.multi_label_:
-            return (scores > 0).astype(np.int64)
-        return super()._decide(scores)
-
-    def _accuracy(self, predicted: NDArray[Any], y: Any, sample_weight: ArrayLike | None) -> float:
-        if not self.multi_label_:
-            return super()._accuracy(predicted, y, sample_weight)
-        truth = signs_of(y, len(predicted), type(self).__name__)
-        weight = row_weights_of(sample_weight, len(truth), type(self).__name__)
-        return float(np.average(((predicted > 0) == (truth > 0)).all(axis=1), weights=weight))
-
     # ---- learning
 
     def _boost(
@@ -355,7 +254,7 @@ class AdaBoostMH(Classifier):
         if targets.n_classes == 1 and not targets.multi_label:
             self.stopped_ = "there is one class only: nothing to learn"
             return forest
-        rounds = start_rounds(Start(self, base, X, targets, _threads(self.n_jobs), learnt))
+        rounds = start_rounds(Start(self, base, X, targets, threads_of(self.n_jobs), learnt))
         if self.feature_choice != "uniform":
             rounds = BanditRounds(rounds, self._bandit_of_fit(going_on=before[0] is not None))
         limits = Limits(
@@ -455,21 +354,3 @@ class AdaBoostMH(Classifier):
         held = fold_of_rows(codes, n_folds, self.random_state) == n_folds - 1
         validation = Validation(X[held], targets.y[held], targets.row_weight[held], targets.n_classes)
         return X[~held], targets.rows(~held), validation
-
-    def _truth(self, y: Any, n: int) -> NDArray[Any]:
-        """Codes of single labels, or signs of many."""
-        if self.multi_label_:
-            return signs_of(y, n, "AdaBoostMH")
-        truth = np.asarray(y).reshape(-1)
-        if len(truth) != n:
-            raise DataError(f"AdaBoostMH: X has {n} rows, y has {len(truth)} labels; there must be one a row")
-        known = np.isin(truth, self.classes_)
-        if not known.all():
-            raise DataError(f"AdaBoostMH: class {truth[np.argmin(known)]!r} was not learnt")
-        return np.searchsorted(self.classes_, truth).astype(np.int32)
-
-
-def _threads(n_jobs: int) -> int:
-    import os
-
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
