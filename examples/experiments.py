@@ -1,6 +1,6 @@
 """Rebuild every table of docs/experiments.md from data.
 
-    python examples/experiments.py                    # writes docs/experiments.md; some minutes on two cores
+    python examples/experiments.py                    # writes docs/experiments.md; 17 minutes of CPU
     python examples/experiments.py --only ads,pos     # only these tables; the others stay as they are
     python examples/experiments.py --quick            # small and noisy, prints only: shows that it runs
 
