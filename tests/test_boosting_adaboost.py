@@ -430,7 +430,8 @@ def test_labels_that_are_none_are_refused():
 
 
 def test_data_frames_bring_their_names():
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     X = pd.DataFrame({"age": [1, 2, 3, 4], "size": [5.0, 1.0, 7.0, 2.0]})
     model = AdaBoost(n_rounds=2).fit(X, ["a", "a", "b", "b"])
     assert model.feature_names_in_.tolist() == ["age", "size"]

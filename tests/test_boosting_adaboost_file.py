@@ -64,7 +64,8 @@ def test_labels_of_any_kind(path, labels, weights):
 
 
 def test_names_of_features_and_empty_models(path):
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "size": [3.0, 1.0, 2.0]})
     structens.save(AdaBoost().fit(frame, ["a", "b", "b"]), path)
     again = structens.load(path)

@@ -5,8 +5,6 @@ import pytest
 
 from structens.boosting import AdaBoost
 
-sklearn = pytest.importorskip("sklearn")
-
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = np.where(X[:, 0] + X[:, 1] > 0, "up", "down")
 

@@ -123,7 +123,6 @@ def test_sigmoid_has_the_least_risk_at_any_scale(scale):
 
 
 def test_sigmoid_equals_scikit_learns():
-    pytest.importorskip("sklearn")
     from sklearn.calibration import _SigmoidCalibration
 
     f, codes = votes(300, 2)
@@ -133,7 +132,6 @@ def test_sigmoid_equals_scikit_learns():
 
 
 def test_isotonic_equals_scikit_learns():
-    pytest.importorskip("sklearn")
     from sklearn.isotonic import IsotonicRegression
 
     f, codes = votes(200, 2)

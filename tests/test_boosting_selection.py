@@ -117,7 +117,8 @@ def test_adaboost_stops_before_it_learns_the_noise():
 
 
 def test_boosters_of_scikit_learn_take_part():
-    ensemble = pytest.importorskip("sklearn.ensemble")
+    from sklearn import ensemble
+
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = ensemble.AdaBoostClassifier(n_estimators=12, random_state=0)
     found = select(model, X, X[:, 0] > 0, n_folds=2, min_rounds=0, rounds="n_estimators")

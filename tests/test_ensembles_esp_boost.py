@@ -315,8 +315,9 @@ def test_models_keep(tmp_path):
 def test_methods_and_parameters():
     assert repr(make_ensemble("esp-boost", tie="position", beta=0.3)) == "ESPBoost(tie='position')"
     assert repr(make_ensemble("deep-esp-boost", beta=0.3, lam=0.1)) == "DeepESPBoost(lam=0.1)"  # beta is no rate there
-    sklearn = pytest.importorskip("sklearn.base")
-    assert repr(sklearn.clone(DeepESPBoost(lam=0.1))) == "DeepESPBoost(lam=0.1)"
+    from sklearn.base import clone
+
+    assert repr(clone(DeepESPBoost(lam=0.1))) == "DeepESPBoost(lam=0.1)"
     X = noisy(10)
     wrong = {"base": "odds", "scores": "mean", "unequal": "pad", "weighting": "none", "hopeless": "keep", "rho": 0.0}
     for name, value in {**wrong, "delta": 2.0, "null_confidence": -1.0, "tie": "word", "n_rounds": 0}.items():

@@ -219,9 +219,10 @@ def test_bad_options_are_refused():
 
 
 def test_works_with_scikit_learn():
-    sklearn = pytest.importorskip("sklearn.base")
+    from sklearn.base import clone
+
     made = PathExpertEnsemble("cv", beta=0.5)
-    assert sklearn.clone(made).get_params() == made.get_params()
+    assert clone(made).get_params() == made.get_params()
 
 
 def test_held_out_beta_is_judged_by_edit_distance_not_by_slots():

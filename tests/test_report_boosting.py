@@ -139,7 +139,6 @@ def test_a_long_chain_needs_no_recursion():
 
 @pytest.mark.parametrize("function", [tree_text, tree_graph, plot_tree])
 def test_names_must_suffice(function):
-    pytest.importorskip("matplotlib")
     with pytest.raises(ParameterError, match="votes on 3 classes; got 2"):
         function(STUMP, classes=["a", "b"])
     with pytest.raises(ParameterError, match="names of features"):
@@ -178,7 +177,6 @@ def test_curves_need_a_fitted_booster():
 def test_adaboost_mh_has_curves_trees_and_regions():
     from structens.boosting import AdaBoostMH, HammingTree
 
-    pytest.importorskip("matplotlib")
     X, y = ring()
     y = np.where(X[:, 0] > 1, "right", y)
     model = AdaBoostMH(HammingTree(3), n_rounds=5, engine="exact").fit(X, y)
@@ -203,7 +201,6 @@ def texts(figure):
 
 
 def test_regions_show_the_winner_the_cut_and_the_weights():
-    pytest.importorskip("matplotlib")
     X, y = ring()
     model = AdaBoost(n_rounds=12).fit(X, y)
     figure = plot_regions(model, X, y, [1, 3, 12, 99], features=["u", "v"], resolution=40)
@@ -230,7 +227,6 @@ def test_regions_show_the_winner_the_cut_and_the_weights():
 
 
 def test_regions_without_kept_weights_have_equal_points():
-    pytest.importorskip("matplotlib")
     X, y = ring()
     model = AdaBoost(n_rounds=5, keep_weights=False).fit(X, y)
     figure = plot_regions(model, X, y, [5], resolution=10)
@@ -242,7 +238,6 @@ def test_regions_without_kept_weights_have_equal_points():
 
 
 def test_a_tree_shows_every_question_and_every_vote():
-    pytest.importorskip("matplotlib")
     from matplotlib.patches import Rectangle
 
     tree = random_tree(4, 3, 1)
@@ -260,7 +255,6 @@ def test_a_tree_shows_every_question_and_every_vote():
 
 
 def test_curves_are_drawn():
-    pytest.importorskip("matplotlib")
     X, y = ring()
     curves = learning_curves(AdaBoost(n_rounds=9).fit(X, y), {"train": (X, y)})
     figure = plot_curves(curves, title="ring")
