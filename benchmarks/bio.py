@@ -8,13 +8,11 @@ count) that occur in the gold of the learning half: answers that the experts the
 tables between the marks of the page are replaced. At the end the CPU time of 20,000 sentences is measured.
 """
 
-import argparse
-import re
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+from pages import parser_of, put
 from real_data import learns, split
 
 from structens.core import DataError
@@ -24,14 +22,12 @@ from structens.evaluate import count_errors
 from structens.evaluate.entities import entity_counts
 from structens.io import read_records
 
-ROOT = Path(__file__).resolve().parents[1]
 FILES = ("ner_wnut17_submissions", "ner_wnut17_own")
 RUNS = (("vote", "marginal"), ("mvote", "marginal"), ("mvote", "viterbi"), ("mvote", "string"), ("mvote", "mbr"))
 BY_GRAMS = ("pron", "ocr_letters", "ocr_letters_by_word_type")
 TIES = ("expert", "position")
 LEARNT = (None, "per_round", "permanent")
 SHOWN = {None: "as usual", "per_round": "per round", "permanent": "permanent"}
-MARKS = r"(<!-- {} -->\n).*?(<!-- end -->)"
 
 
 def row_of(answers, test):
@@ -134,21 +130,15 @@ def markdown_grams(measured):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
+    options = parser_of(__doc__, only=False).parse_args()
     paths = {name: options.data / f"{name}.jsonl.gz" for name in FILES}
     if not all(path.exists() for path in paths.values()):
         raise SystemExit(f"{' and '.join(FILES)} are not in {options.data}")
     tables = {"table": markdown({name: measure(path) for name, path in paths.items()})}
     tables["bigrams"] = markdown_grams({name: measure_grams(options.data / f"{name}.jsonl.gz") for name in BY_GRAMS})
-    for mark, table in tables.items():
-        print(table)
-        if options.write:
-            page = options.write.read_text(encoding="utf-8")
-            marks = re.compile(MARKS.format(mark), re.DOTALL)
-            options.write.write_text(marks.sub(lambda m, table=table: m[1] + table + m[2], page), encoding="utf-8")
+    print(*tables.values(), sep="\n")
+    if options.write:
+        put(options.write, tables)
     seconds, n_tokens = speed(paths["ner_wnut17_own"])
     print(f"20,000 sentences, {n_tokens:,} tokens, CPU seconds to learn and to combine:")
     for name, (learning, combining) in seconds.items():

@@ -7,11 +7,10 @@ Deep ESPBoost also with tie "label". Rounds are those that were played; "weak" s
 path expert was better than chance on what the rounds before had left.
 """
 
-import argparse
 import time
-from pathlib import Path
 
-from real_data import ROOT, split
+from pages import files_of, parser_of, put
+from real_data import split
 
 from structens.ensembles import make_ensemble
 from structens.evaluate import compare_counts, count_errors
@@ -52,18 +51,10 @@ def measure(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
-    wanted = [part for part in options.only.split(",") if part]
-    paths = [p for p in sorted(options.data.glob("*.jsonl.gz")) if not wanted or any(w in p.name for w in wanted)]
-    if not paths:
-        raise SystemExit(f"no data files in {options.data}")
+    options = parser_of(__doc__).parse_args()
     head = ["data", *SHOWN, "rounds", "rounds, deep", *(f"{title} - best [95 %]" for title in BOOSTED)]
     lines, worse, seconds = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)], [], 0.0
-    for path in paths:
+    for path in files_of(options):
         row, of_file, spent = measure(path)
         lines.append("| " + " | ".join(row) + " |")
         worse += [f"{title} on {row[0]}" for title in of_file]
@@ -71,10 +62,7 @@ def main():
         print(lines[-1], flush=True)
     print("significantly worse than the best expert:", ", ".join(worse) or "none", f"; {seconds:.0f} CPU-seconds")
     if options.write:
-        before, mark, after = options.write.read_text(encoding="utf-8").partition("<!-- real data -->\n")
-        rest = after.partition("<!-- end -->\n")[2]
-        text = before + mark + "\n" + "\n".join(lines) + "\n\n<!-- end -->\n" + rest
-        options.write.write_text(text, encoding="utf-8")
+        put(options.write, {"real data": "\n".join(["", *lines, ""])})
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ records of the learning part, for n-grams on its last fifth. A second table repe
 splits, a third gives the sizes of exact edit-distance automata.
 """
 
-import argparse
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-from real_data import ROOT, split
+from pages import files_of, parser_of, put
+from real_data import split
 
 from structens.automata import edit_loss, expert_automaton
 from structens.core import Automaton, AutomatonError, Ragged
@@ -209,18 +208,14 @@ def automata():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--only", default="")
+    parser = parser_of(__doc__)
     parser.add_argument("--splits", type=int, default=8)
-    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    wanted = [part for part in options.only.split(",") if part]
     rows, repeated = [], [SPLITS_HEAD]
+    paths = {path.name.removesuffix(".jsonl.gz"): path for path in files_of(options)}
     for name in FILES:
-        path = options.data / f"{name}.jsonl.gz"
-        if (not wanted or any(w in name for w in wanted)) and path.exists():
-            data = read_records(path)
+        if name in paths:
+            data = read_records(paths[name])
             for tie in TIES:
                 rows += measure(name, data, tie)
                 if options.splits > 1:
@@ -230,12 +225,7 @@ def main():
     sizes = automata()
     print(sizes)
     if options.write:
-        text = options.write.read_text(encoding="utf-8")
-        for mark, new in (("results", table), ("splits", "\n".join(repeated)), ("sizes", sizes)):
-            head, rest = text.split(f"<!-- {mark} -->\n", 1)
-            tail = rest.split(f"<!-- end of {mark} -->", 1)[1]
-            text = f"{head}<!-- {mark} -->\n{new}\n<!-- end of {mark} -->{tail}"
-        options.write.write_text(text, encoding="utf-8")
+        put(options.write, {"results": table, "splits": "\n".join(repeated), "sizes": sizes})
 
 
 if __name__ == "__main__":

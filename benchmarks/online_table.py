@@ -6,12 +6,10 @@ All records with gold, in the order of their file, at most 6,000. Every learner 
 own for any file. "hindsight" is the best single expert of all records, which nobody knows beforehand.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from real_data import ROOT
+from pages import files_of, parser_of, put
 
 from structens.ensembles import MajorityVote, PathExpertEnsemble
 from structens.evaluate import count_errors
@@ -53,26 +51,15 @@ def markdown(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
-    wanted = [part for part in options.only.split(",") if part]
-    paths = [p for p in sorted(options.data.glob("*.jsonl.gz")) if not wanted or any(w in p.name for w in wanted)]
-    if not paths:
-        raise SystemExit(f"no data files in {options.data}")
+    options = parser_of(__doc__).parse_args()
     rows = []
-    for path in paths:
+    for path in files_of(options):
         rows.append(measure(path))
         print(rows[-1][0], *(f"{r:.2f}" for r in rows[-1][4]), flush=True)
     table = markdown(rows)
     print("\n" + table)
     if options.write:
-        text = options.write.read_text(encoding="utf-8")
-        head, rest = text.split("<!-- online -->\n", 1)
-        tail = rest.split("<!-- end of online -->", 1)[1]
-        options.write.write_text(f"{head}<!-- online -->\n{table}\n<!-- end of online -->{tail}", encoding="utf-8")
+        put(options.write, {"online": table})
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ and is tested on all others. Every file runs in the same way: H_MVote and H_CV w
 cross-validation on the learning part. The oracle path is the best that any choice of one expert a slot can give.
 """
 
-import argparse
 import hashlib
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from pages import files_of, parser_of
 
 from structens.align import align, oracle_errors
 from structens.ensembles import METHODS, make_ensemble
@@ -22,7 +21,6 @@ from structens.io import read_records
 
 SHOWN = ("best", "vote", "rover", "mvote", "cv")
 UNIT = {"crowdspeech": "word", "asr": "word"}
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
@@ -94,17 +92,9 @@ def markdown(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--write", type=Path)
-    options = parser.parse_args()
-    wanted = [part for part in options.only.split(",") if part]
-    paths = [p for p in sorted(options.data.glob("*.jsonl.gz")) if not wanted or any(w in p.name for w in wanted)]
-    if not paths:
-        raise SystemExit(f"no data files in {options.data}")
+    options = parser_of(__doc__).parse_args()
     rows = []
-    for path in paths:
+    for path in files_of(options):
         rows.append(measure(path))
         row = rows[-1]
         print(

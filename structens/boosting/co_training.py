@@ -138,9 +138,8 @@ class DLCoTrain(TwoViewClassifier):
         self._check_fitted()
         labels = self.classes_.tolist()
         found = [
-            DecisionRule(j + 1, int(f) if names is None else names[f], labels[side.label[f]], float(side.strength[f]))
+            DecisionRule(j + 1, self.views_[j].name(f), labels[side.label[f]], float(side.strength[f]))
             for j, side in enumerate(self._sides)
-            for names in [self.views_[j].names]
             for f in np.flatnonzero(side.label >= 0)
         ]
         return sorted(found, key=lambda rule: -rule.strength)

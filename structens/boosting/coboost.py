@@ -198,7 +198,7 @@ class CoBoost(TwoViewClassifier):
         columns = zip(r.round, r.view, r.feature, r.label, r.alpha, r.right, r.wrong, strict=True)
         labels = self.classes_.tolist()
         return [
-            Rule(t + 1, j + 1, self._feature(j, f), labels[label], alpha, right, wrong)
+            Rule(t + 1, j + 1, self.views_[j].name(f), labels[label], alpha, right, wrong)
             for t, j, f, label, alpha, right, wrong in columns
         ]
 
@@ -217,17 +217,13 @@ class CoBoost(TwoViewClassifier):
             )
         votes = self._weights(self.n_rounds_)[view - 1][:, self.classes_.tolist().index(label)]
         order = np.argsort(-votes, kind="stable")[:n]
-        return [(self._feature(view - 1, int(f)), float(votes[f])) for f in order if votes[f] > 0]
+        return [(self.views_[view - 1].name(f), float(votes[f])) for f in order if votes[f] > 0]
 
     def view_scores(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Votes of each view alone, shape (n, K) each."""
         views = self._read_again(X)
         first, second = (view.add_up(w) for view, w in zip(views, self._weights(self.n_rounds_), strict=True))
         return first, second
-
-    def _feature(self, j: int, feature: int) -> str | int:
-        names = self.views_[j].names
-        return feature if names is None else names[feature]
 
     def _weights(self, n_rounds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each feature votes in all rules of the first rounds, shape (d, K) a view."""

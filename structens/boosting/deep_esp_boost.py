@@ -131,6 +131,7 @@ class _Game:
         self.ledger = Ledger()
         self.alpha: list[float] = []
         self.penalties: list[float] = []
+        self.table = np.zeros((0, 0), dtype=np.int64)  # paths of the ledger by rows, filled up with -1
         self.kept: dict[int, NDArray[np.float64]] = {}
         self.log_s, self.d = self._distribution()
         self.fallback = np.zeros(0, dtype=np.int64)
@@ -169,16 +170,23 @@ class _Game:
 
     def _steepest_old(self, gain: NDArray[np.float64], scale: float) -> tuple[int, float] | None:
         """The path in use whose coefficient is most worth changing, and twice |d_j| with its sign."""
-        best: tuple[int, float] | None = None
-        for j, a in enumerate(self.alpha):
-            if a <= 0.0:
-                continue
-            path = self.ledger.paths[j]
-            edge = float(gain[path].sum()) if self.paths.is_additive else float(self.d @ self._margin(j))
-            value = edge - scale * self.penalties[j]
-            if abs(value) > 1e-9 and (best is None or abs(value) > abs(best[1])):
-                best = (j, value)
-        return best
+        used = np.flatnonzero(np.array(self.alpha) > 0.0)
+        if not len(used):
+            return None
+        if self.paths.is_additive:
+            edge = np.append(gain, 0.0)[self.table[used]].sum(axis=1)
+        else:
+            edge = np.array([np.subtract(*masses_of(self._margin(j), self.d)) for j in used.tolist()])
+        value = edge - scale * np.array(self.penalties)[used]
+        j = int(np.abs(value).argmax())
+        return (int(used[j]), float(value[j])) if abs(value[j]) > 1e-9 else None
+
+    def _write_down(self, path: NDArray[np.int64]) -> None:
+        """Another row of the table."""
+        n, width = self.table.shape
+        grown = np.full((n + 1, max(width, len(path))), -1, dtype=np.int64)
+        grown[:n, :width], grown[n, : len(path)] = self.table, path
+        self.table = grown
 
     def _margin(self, j: int) -> NDArray[np.float64]:
         """Margins of a path in use, kept where they are few."""
@@ -211,6 +219,7 @@ class _Game:
         self.log_s, self.d = self._distribution()
         j = self.ledger.enter(path, step, edge, wrong, math.exp(self.log_s - before))
         if j == len(self.alpha):
+            self._write_down(path)
             self.alpha.append(0.0)
             self.penalties.append(penalty)
         self.alpha[j] = max(alpha + step, 0.0) if alpha + step > TOLERANCE else 0.0

@@ -101,9 +101,9 @@ class View:
         out: NDArray[np.float64] = matrix @ weights
         return out
 
-    def name(self, feature: int) -> str:
-        """Name of a feature, or its number in brackets."""
-        return f"[{feature}]" if self.names is None else self.names[feature]
+    def name(self, feature: int) -> str | int:
+        """Name of a feature, or its number where they have none."""
+        return int(feature) if self.names is None else self.names[feature]
 
 
 class TwoViewClassifier(Classifier):

@@ -23,8 +23,9 @@ from structens.boosting.ranges import within
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.boosted_paths import BoostedPaths
 from structens.ensembles.decoding import Decode
-from structens.ensembles.esp_held_out import Choice, Fold, edits_of_votes, esp_folds, least
+from structens.ensembles.esp_held_out import Choice, Fold, esp_folds, least
 from structens.ensembles.restriction import Restriction
+from structens.ensembles.vote import vote
 from structens.online.tying import Tie, Tying
 
 LAMBDA_GRID = (0.0, 0.0001, 0.005, 0.01, 0.05, 0.1, 0.5)
@@ -175,10 +176,10 @@ class DeepESPBoost(BoostedPaths):
         tying = Tying.learn(fold.learn, self.tie)
         paths = self._path_experts(fold.learn, fold.learn_records, tying)
         worker = type(self)(**self.get_params(deep=False))
-        worker.names_, worker.contexts_ = fold.learn.names, tying.keys
+        worker.names_, worker.contexts_, test = fold.learn.names, tying.keys, fold.test.slots
 
         def error(chosen: Choice) -> float:
             worker._adopt(worker._priced(paths, fold.learn, tying, chosen), fold.learn, tying)
-            return edits_of_votes(fold.test, fold.test_records, worker._weights(fold.test, fold.test_records))
+            return fold.test.edits(vote(test.labels, worker._weights(test, fold.test_records)).label)
 
         return error

@@ -71,9 +71,7 @@ def held_out_beta(
     True
     """
     recipe = recipe or Recipe()
-    n_records = max(int(np.searchsorted(slots.offsets, MOST_SLOTS, side="right")) - 1, 2)
-    if n_records < len(slots):
-        slots, X = slots[:n_records], X[:n_records]
+    slots, X = first_records(slots, X)
     n_folds = min(N_FOLDS, len(slots))
     draws = recipe.rule in DRAWING
     edits = not draws and (loss == "edit" or isinstance(get(loss), Hamming))
@@ -91,6 +89,12 @@ def held_out_beta(
     coarse = best(BETA_GRID)
     fine = between(BETA_GRID, coarse)
     return fine[best(fine)]
+
+
+def first_records(slots: Slots, X: ExpertPredictions) -> tuple[Slots, ExpertPredictions]:
+    """The first records, of at most `MOST_SLOTS` slots, but at least two."""
+    n = max(int(np.searchsorted(slots.offsets, MOST_SLOTS, side="right")) - 1, 2)
+    return (slots[:n], X[:n]) if n < len(slots) else (slots, X)
 
 
 def between(grid: Sequence[float], i: int) -> list[float]:

@@ -71,10 +71,10 @@ class PathExpertEnsemble(OnlineEnsemble):
         "adahedge", "squint" and "prequential", and the rules of FPL, make no use of it.
     learner : {"hedge", "adahedge", "squint", "fixed-share", "component-hedge", "prequential"}
         "hedge" is the papers' Weighted Majority. "adahedge" and "squint" find their rate themselves, context by
-        context. "fixed-share" forgets, for experts that get better or worse over time. "component-hedge" learns
-        usages of experts, projected on unit flows: on slots the same weights as "hedge", to rounding. "prequential",
-        for rule "last", plays "fixed-share" at many rates, and votes by the one whose answers so far were best
-        (`structens.online.leading`).
+        context. "fixed-share" forgets, for experts that get better or worse over time. "component-hedge" is
+        "hedge" on slots, where one distribution a context is all unit flows (`structens.online.ComponentHedge` is for
+        other automata). "prequential", for rule "last", plays "fixed-share" at many rates, and votes by the one whose
+        answers so far were best (`structens.online.leading`).
     absent : {"sleep", "neutral"}
         Experts without an answer to a record. "sleep": they keep their weight, and the others deal out theirs among
         themselves. "neutral": they are charged the mean loss of the others. Without effect on FPL and tie "label".

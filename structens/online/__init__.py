@@ -7,7 +7,6 @@ other plays the game of Figure 1 on aligned records (`Slots`), in time linear in
 from structens.online.adahedge import AdaHedge, SlotAdaHedge
 from structens.online.bandit import Bandit
 from structens.online.component_hedge import ComponentHedge
-from structens.online.component_slots import SlotComponentHedge
 from structens.online.composed import ComposedLearner, PathLoss, laplace_noise
 from structens.online.context_learner import ContextLearner
 from structens.online.conversion import AveragedFlows, PathLearner, averaged_flows, cv_round, round_losses, thetas
@@ -78,7 +77,6 @@ __all__ = [
     "SemiBandit",
     "SleepingHedge",
     "SlotAdaHedge",
-    "SlotComponentHedge",
     "SlotHistoryLearner",
     "Squint",
     "TropicalLearner",

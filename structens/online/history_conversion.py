@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from structens.core import ParameterError
 from structens.online.adahedge import SlotAdaHedge
-from structens.online.component_slots import SlotComponentHedge
 from structens.online.context_learner import ContextLearner
 from structens.online.converted import Converted, with_fallback
 from structens.online.fixed_share import FixedShare
@@ -52,12 +51,10 @@ def context_learner(name: str, n_experts: int, eta: float = 0.0, share: float = 
     """
     if name not in LEARNERS:
         raise ParameterError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}")
-    if name == "hedge":
+    if name in ("hedge", "component-hedge"):  # on slots the projection on unit flows is division by the sum
         return SleepingHedge(n_experts, eta)
     if name == "fixed-share":
         return FixedShare(n_experts, eta, share)
-    if name == "component-hedge":
-        return SlotComponentHedge(n_experts, eta)
     if name == "prequential":
         return LeadingLearner(n_experts, share=share)
     return SlotAdaHedge(n_experts) if name == "adahedge" else Squint(n_experts)
