@@ -138,7 +138,7 @@ class DLCoTrain(TwoViewClassifier):
         self._check_fitted()
         labels = self.classes_.tolist()
         found = [
-            DecisionRule(j + 1, self.views_[j].name(f), labels[side.label[f]], float(side.strength[f]))
+            DecisionRule(j + 1, self.views_[j].name(int(f)), labels[side.label[f]], float(side.strength[f]))
             for j, side in enumerate(self._sides)
             for f in np.flatnonzero(side.label >= 0)
         ]
