@@ -26,7 +26,7 @@ from structens.ensembles import (
     default_method,
     make_ensemble,
 )
-from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.io import DataWarning, RecordBatch, iter_records, read_records
 from structens.io.ensemble_file import load_with_header
 
@@ -88,7 +88,7 @@ class Tally:
                 self.details["learner"] = ensemble.learner
             self.bounds = dict(ensemble.bounds_)
             self.caveat = caveat_of(ensemble)
-        elif isinstance(ensemble, BoostedPaths):
+        elif isinstance(ensemble, EspEnsemble):
             self.details = {"tie": str(ensemble.tie), "rounds": ensemble.n_rounds_, "stopped": ensemble.stopped_}
             self.bounds = dict(ensemble.bounds_)
         elif hasattr(ensemble, "best_"):
@@ -171,7 +171,7 @@ def method_of(ensemble: Ensemble) -> str:
         return "best"
     if isinstance(ensemble, ForwardSelection):
         return "sle"
-    if isinstance(ensemble, BoostedPaths):
+    if isinstance(ensemble, EspEnsemble):
         return "esp-boost" if isinstance(ensemble, ESPBoost) else "deep-esp-boost"
     return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
 

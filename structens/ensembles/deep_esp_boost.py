@@ -21,7 +21,7 @@ from structens.boosting.esp_complexity import (
 from structens.boosting.esp_slots import PathExperts
 from structens.boosting.ranges import within
 from structens.core import ExpertPredictions, ParameterError, Slots
-from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.decoding import Decode
 from structens.ensembles.esp_held_out import Choice, Fold, esp_folds, least
 from structens.ensembles.restriction import Restriction
@@ -33,7 +33,7 @@ BETA_GRID = tuple(4.0**-k for k in range(1, 10))
 """Prices tried by "held-out"."""
 
 
-class DeepESPBoost(BoostedPaths):
+class DeepESPBoost(EspEnsemble):
     """ESPBoost with a price on the complexity of path experts, and on every unit of their coefficients.
 
     Parameters

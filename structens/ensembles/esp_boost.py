@@ -8,13 +8,13 @@ from __future__ import annotations
 from structens.boosting.esp_boost import Boosted, boost_paths
 from structens.boosting.esp_slots import PathExperts
 from structens.core import ExpertPredictions, Slots
-from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.decoding import Decode
 from structens.ensembles.restriction import Restriction
 from structens.online.tying import Tie, Tying
 
 
-class ESPBoost(BoostedPaths):
+class ESPBoost(EspEnsemble):
     """A vote of path experts, each the best under the weights that those before it left to the slots.
 
     Parameters

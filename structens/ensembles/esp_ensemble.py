@@ -1,4 +1,4 @@
-"""BoostedPaths: what ESPBoost and Deep ESPBoost share: slots to margins, votes of contexts, stages, margins, bounds."""
+"""EspEnsemble: what ESPBoost and Deep ESPBoost share: slots to margins, votes of contexts, stages, margins, bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLOOR = 1e-12
 """Added to a score, as part of all votes, before its logarithm is taken."""
 
 
-class BoostedPaths(Ensemble):
+class EspEnsemble(Ensemble):
     """Base of the ensembles of boosted path experts; see `structens.ensembles.esp_boost.ESPBoost`."""
 
     needs_gold = True
