@@ -64,10 +64,10 @@ def save_classifier(model: Classifier, path: str | Path, *, data: str = "") -> N
     model._check_fitted()
     arrays: dict[str, NDArray[Any]] = {}
     parameters = {
-        name: _encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()
+        name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()
     }
     fitted = {
-        name: _encoded(value, f"fitted.{name}", arrays)
+        name: encoded(value, f"fitted.{name}", arrays)
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and not name.startswith("_")
     }
@@ -100,11 +100,11 @@ def classifier_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name:
     """
     try:
         kind = _class(header["kind"], CLASSIFIERS)
-        model = kind(**{key: _decoded(value, arrays) for key, value in header["parameters"].items()})
+        model = kind(**{key: decoded(value, arrays) for key, value in header["parameters"].items()})
         for key, value in header["fitted"].items():
             if not key.endswith("_") or key.startswith("_") or isinstance(getattr(kind, key, None), property):
                 raise ValueError(f"{key} is nothing that is learnt")
-            setattr(model, key, _decoded(value, arrays))
+            setattr(model, key, decoded(value, arrays))
         _check(model)
         model.predict(np.zeros((1, model.n_features_in_)) if not hasattr(model, "feature_names_in_") else _named(model))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -126,7 +126,7 @@ def _base_learner(name: str) -> Any:
     return found
 
 
-def _encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
+def encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
     """JSON for a value; arrays go to `arrays` and leave their key."""
     if isinstance(value, np.ndarray):
         return _encoded_array(value, key, arrays)
@@ -137,12 +137,12 @@ def _encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
-        items = [_encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value)]
+        items = [encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
         pairs = enumerate(value.items())
         return {
-            "dict": [[_encoded(k, f"{key}.k{i}", arrays), _encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]
+            "dict": [[encoded(k, f"{key}.k{i}", arrays), encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]
         }
     if isinstance(value, Forest):
         return _encoded_forest(value, key, arrays)
@@ -150,12 +150,12 @@ def _encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if type(value).__module__.startswith("structens.boosting"):
         if name in PARTS and dataclasses.is_dataclass(value):
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-            return {"part": name, "fields": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in fields.items()}}
+            return {"part": name, "fields": {k: encoded(v, f"{key}.{k}", arrays) for k, v in fields.items()}}
         if name in PARTS:
-            return {"part": name, "state": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in value.state().items()}}
+            return {"part": name, "state": {k: encoded(v, f"{key}.{k}", arrays) for k, v in value.state().items()}}
         if hasattr(value, "get_params"):
             chosen = value.get_params(deep=False)
-            return {"base": name, "parameters": {k: _encoded(v, f"{key}.{k}", arrays) for k, v in chosen.items()}}
+            return {"base": name, "parameters": {k: encoded(v, f"{key}.{k}", arrays) for k, v in chosen.items()}}
     raise ModelError(f"{key} is a {name}, which a model file cannot hold; keep such a model in Python")
 
 
@@ -166,18 +166,18 @@ def _encoded_array(value: NDArray[Any], key: str, arrays: dict[str, NDArray[Any]
     if all(type(item) is str for item in value.flat):
         arrays[key] = np.asarray(value, dtype=str)
         return {"array": key, "objects": True}
-    return {"objects": [_encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value.tolist())]}
+    return {"objects": [encoded(item, f"{key}.{i}", arrays) for i, item in enumerate(value.tolist())]}
 
 
-def _decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, list):
-        return [_decoded(item, arrays) for item in value]
+        return [decoded(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     if "array" in value:
         return arrays[value["array"]].astype(object) if value.get("objects") else arrays[value["array"]]
     if "objects" in value:
-        items = _decoded(value["objects"], arrays)
+        items = decoded(value["objects"], arrays)
         out = np.empty(len(items), dtype=object)
         for i, item in enumerate(items):  # one by one: tuples would become rows
             out[i] = item
@@ -185,17 +185,17 @@ def _decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if "float" in value:
         return float(value["float"])
     if "tuple" in value:
-        return tuple(_decoded(value["tuple"], arrays))
+        return tuple(decoded(value["tuple"], arrays))
     if "dict" in value:
-        return {_decoded(k, arrays): _decoded(v, arrays) for k, v in value["dict"]}
+        return {decoded(k, arrays): decoded(v, arrays) for k, v in value["dict"]}
     if "forest" in value:
         return _decoded_forest(value, arrays)
     if "base" in value:
-        return _base_learner(value["base"])(**{k: _decoded(v, arrays) for k, v in value["parameters"].items()})
+        return _base_learner(value["base"])(**{k: decoded(v, arrays) for k, v in value["parameters"].items()})
     part = _class(value["part"], PARTS)
     if "state" in value:
-        return part().restore({k: _decoded(v, arrays) for k, v in value["state"].items()})
-    return part(**{k: _decoded(v, arrays) for k, v in value["fields"].items()})
+        return part().restore({k: decoded(v, arrays) for k, v in value["state"].items()})
+    return part(**{k: decoded(v, arrays) for k, v in value["fields"].items()})
 
 
 _NUMBERS = ("coefficient", "edge", "normalizer", "constant_gain")
