@@ -12,8 +12,8 @@ from structens.align import align
 from structens.core import GAP, DataError, ExpertPredictions, ModelError, ParameterError
 from structens.datasets import ads
 from structens.ensembles import DeepESPBoost, ESPBoost, PathExpertEnsemble, make_ensemble
-from structens.ensembles.esp_ensemble import label_scores
 from structens.ensembles.deep_esp_boost import BETA_GRID, LAMBDA_GRID
+from structens.ensembles.esp_ensemble import label_scores
 from structens.ensembles.vote import vote
 from structens.evaluate import count_errors
 from structens.io import read_records

@@ -21,8 +21,8 @@ from structens.boosting.esp_complexity import (
 from structens.boosting.esp_slots import PathExperts
 from structens.boosting.ranges import within
 from structens.core import ExpertPredictions, ParameterError, Slots
-from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.decoding import Decode
+from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.esp_held_out import Choice, Fold, esp_folds, least
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.vote import vote

@@ -8,8 +8,8 @@ from __future__ import annotations
 from structens.boosting.esp_boost import Boosted, boost_paths
 from structens.boosting.esp_slots import PathExperts
 from structens.core import ExpertPredictions, Slots
-from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.decoding import Decode
+from structens.ensembles.esp_ensemble import EspEnsemble
 from structens.ensembles.restriction import Restriction
 from structens.online.tying import Tie, Tying
 
