@@ -16,6 +16,7 @@ from structens.boosting.two_views import TwoViewClassifier, View
 from structens.core import DataError, ParameterError
 
 SEED_STRENGTH = 0.9999
+_LISTS = ("label", "strength")
 
 
 class DecisionRule(NamedTuple):
@@ -143,6 +144,32 @@ class DLCoTrain(TwoViewClassifier):
             for f in np.flatnonzero(side.label >= 0)
         ]
         return sorted(found, key=lambda rule: -rule.strength)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learnt, without names of classes and features, as arrays: for a model file."""
+        self._check_fitted()
+        lists = {f"{what}.{j}": getattr(side, what) for j, side in enumerate(self._sides) for what in _LISTS}
+        return {**lists, "class_prior": self.class_prior_, "n_iterations": np.array([self.n_iterations_])}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Take what `state` gave; `classes_` and `views_` are there.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit the classes or the views.
+        """
+        K = len(self.classes_)
+        self._sides = [_Side(view, [], K, self.smoothing) for view in self.views_]
+        for j, side in enumerate(self._sides):
+            side.label, side.strength = (state[f"{what}.{j}"] for what in _LISTS)
+            if not side.label.shape == side.strength.shape == (side.view.n_features,) or side.label.dtype != np.int32:
+                raise ValueError("there must be one label and strength a feature")
+            if not ((side.label >= -1) & (side.label < K)).all() or not np.isfinite(side.strength).all():
+                raise ValueError("a rule is for no class, or its strength is not finite")
+        self.class_prior_, self.n_rounds_ = state["class_prior"], 1
+        self.n_iterations_ = int(state["n_iterations"][0])
+        return self
 
     def _alternate(self, sides: Sequence[_Side], known: NDArray[np.int32]) -> NDArray[np.int32]:
         """Labels of the rows by both lists, after the last iteration."""

@@ -27,6 +27,10 @@ DRIFTED = 0.4
 ESTRANGED = 0.6
 """The views have come apart where they agree on less than this part of the rows of which both speak."""
 
+_PLACES = ("round", "view", "feature", "label")
+_NUMBERS = ("alpha", "right", "wrong", "criterion")
+_DIAGNOSES = ("agreement", "largest_share", "coverage")
+
 
 class CollapseWarning(UserWarning):
     """The two views talked each other into one class, or disagree; see `CoBoost`."""
@@ -224,6 +228,45 @@ class CoBoost(TwoViewClassifier):
         views = self._read_again(X)
         first, second = (view.add_up(w) for view, w in zip(views, self._weights(self.n_rounds_), strict=True))
         return first, second
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learnt, without names of classes and features, as arrays: for a model file."""
+        self._check_fitted()
+        r = self.rounds_
+        return {
+            **{name: np.array(getattr(r, name), np.int64) for name in _PLACES},
+            **{name: np.array(getattr(r, name), np.float64) for name in _NUMBERS},
+            **{name: np.array(getattr(r, name), np.float64) for name in _DIAGNOSES},
+            "label_shares": r.label_shares,
+            "class_prior": self.class_prior_,
+            "seed_labels": self.seed_labels_,
+            "collapsed": np.array([self.collapsed_]),
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Take what `state` gave; `classes_` and `views_` are there.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit each other, the classes or the views.
+        """
+        K, shared = len(self.classes_), {name: state[name].tolist() for name in (*_PLACES, *_NUMBERS, *_DIAGNOSES)}
+        r = self.rounds_ = Rounds(**shared, label_shares=state["label_shares"])
+        self.n_rounds_ = len(r.agreement)
+        places, numbers = (np.array([getattr(r, n) for n in names]) for names in (_PLACES, _NUMBERS))
+        if places.shape[1:] != numbers.shape[1:] or not np.isfinite(numbers).all():
+            raise ValueError("each rule must have a place and finite numbers")
+        widths = np.array([view.n_features for view in self.views_])
+        most = np.array([self.n_rounds_ - 1, 1, -1, K - 1])[:, None] * np.ones(places.shape, np.int64)
+        if (places[0][:-1] > places[0][1:]).any() or (places < 0).any() or (places[[0, 1, 3]] > most[[0, 1, 3]]).any():
+            raise ValueError("a rule is of no round, view or class")
+        if (places[2] >= widths[places[1].astype(np.int64)]).any():
+            raise ValueError("a rule is of no feature")
+        self.agreement_, self.largest_share_, self.coverage_ = (state[name] for name in _DIAGNOSES)
+        self.class_prior_, self.seed_labels_ = state["class_prior"], state["seed_labels"]
+        self.collapsed_ = bool(state["collapsed"][0])
+        return self
 
     def _weights(self, n_rounds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each feature votes in all rules of the first rounds, shape (d, K) a view."""

@@ -63,9 +63,7 @@ def save_classifier(model: Classifier, path: str | Path, *, data: str = "") -> N
         raise ModelError(f"a {kind} cannot be stored in a model file; {' and '.join(CLASSIFIERS)} can")
     model._check_fitted()
     arrays: dict[str, NDArray[Any]] = {}
-    parameters = {
-        name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()
-    }
+    parameters = {name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()}
     fitted = {
         name: encoded(value, f"fitted.{name}", arrays)
         for name, value in sorted(vars(model).items())
@@ -141,9 +139,7 @@ def encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
         pairs = enumerate(value.items())
-        return {
-            "dict": [[encoded(k, f"{key}.k{i}", arrays), encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]
-        }
+        return {"dict": [[encoded(k, f"{key}.k{i}", arrays), encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]}
     if isinstance(value, Forest):
         return _encoded_forest(value, key, arrays)
     name = type(value).__name__
@@ -170,6 +166,7 @@ def _encoded_array(value: NDArray[Any], key: str, arrays: dict[str, NDArray[Any]
 
 
 def decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """The value that `encoded` wrote; only classes named here are made."""
     if isinstance(value, list):
         return [decoded(item, arrays) for item in value]
     if not isinstance(value, dict):

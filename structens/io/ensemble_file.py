@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.classifier import Classifier
+from structens.boosting.two_views import TwoViewClassifier
 from structens.core import ExpertPredictions, ModelError
 from structens.core.units import cut
 from structens.ensembles import (
@@ -25,6 +26,7 @@ from structens.ensembles.recipe import ALL_RULES
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
 from structens.io.model_file import read_model, write_model
 from structens.io.normalize import Folding
+from structens.io.two_view_file import TWO_VIEWS, save_two_views, two_views_of
 
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
@@ -40,7 +42,7 @@ def save(
 
     Parameters
     ----------
-    ensemble : Ensemble, or AdaBoost or AdaBoostMH
+    ensemble : Ensemble, or AdaBoost, AdaBoostMH, CoBoost or DLCoTrain
     path : str or Path
         Written aside and renamed: an interrupted run leaves the old file.
     reading : dict, optional
@@ -64,6 +66,9 @@ def save(
     >>> model.best_
     'a'
     """
+    if isinstance(ensemble, TwoViewClassifier):
+        save_two_views(ensemble, path, data=data)
+        return
     if isinstance(ensemble, Classifier):
         save_classifier(ensemble, path, data=data)
         return
@@ -83,6 +88,8 @@ def load(path: str | Path) -> Any:
     header, arrays = read_model(path)
     if str(header.get("kind")) in CLASSIFIERS:
         return classifier_of(header, arrays, str(path))
+    if str(header.get("kind")) in TWO_VIEWS:
+        return two_views_of(header, arrays, str(path))
     return _ensemble_of(header, arrays, path)
 
 
@@ -99,7 +106,7 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
 
 
 def _ensemble_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path) -> Ensemble:
-    if str(header.get("kind")) in CLASSIFIERS:
+    if str(header.get("kind")) in (*CLASSIFIERS, *TWO_VIEWS):
         raise ModelError(f"{path}: the model is a classifier of features, {header['kind']}, not an ensemble of experts")
     if str(header.get("kind")) not in KINDS:
         raise ModelError(f"{path}: a model of kind {header.get('kind')!r} is unknown; it may need a newer structens")
