@@ -1,4 +1,4 @@
-"""CoBoost: cost of a round, the made-up task with and without the guard, and WebKB from few labels.
+"""CoBoost: cost of a round, the made-up task with and without the guard, WebKB and LingSpam from few labels.
 
 python benchmarks/coboost.py            # about two CPU-minutes
 Named entities: examples/named_entities.py
@@ -17,7 +17,7 @@ from structens.boosting.two_views import View
 from structens.datasets import two_views
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-WEBKB = SHARED / "classification" / "webkb_course_2views.npz"
+SETS = {"WebKB": "webkb_course_2views.npz", "LingSpam": "lingspam_2views.npz"}
 GUARD = {"prior": "labelled", "unlabelled_mass": 1}
 
 
@@ -65,26 +65,29 @@ def made_up() -> None:
         print(f"| {prior} | {alone} | {plain} | {a} of 10 | {guarded} | {b} of 10 | {known} | {lists} |", flush=True)
 
 
-def webkb(n_draws: int = 40) -> None:
-    if not WEBKB.exists():
-        print("\nWebKB: no data at ../shared/data/classification")
+def few_labels(name: str, n_draws: int = 40) -> None:
+    path = SHARED / "classification" / SETS[name]
+    if not path.exists():
+        print(f"\n{name}: no data at ../shared/data/classification")
         return
-    with np.load(WEBKB) as f:
+    with np.load(path) as f:
         views = [
             csr_array((f[f"v{j}_data"], f[f"v{j}_indices"].astype(np.int32), f[f"v{j}_indptr"]), f[f"v{j}_shape"])
             for j in (1, 2)
         ]
         y = f["y"]
-    print("\n| WebKB: labels | rounds | labelled rows only | plain | guarded |")
-    print("|---|---|---|---|---|")
+    print(f"\n| {name}: labels | rounds | labelled rows only | plain | guarded | plain, guarded collapsed |")
+    print("|---|---|---|---|---|---|")
     for counts in ((3, 9), (12, 36), (23, 82)):
         for n_rounds in (30, 100):
-            errors = np.array([webkb_errors(views, y, counts, n_rounds, seed) for seed in range(n_draws)])
+            drawn = np.array([few_label_errors(views, y, counts, n_rounds, seed) for seed in range(n_draws)])
+            errors, collapsed = drawn[..., 0], drawn[..., 1].sum(0).astype(int)
             cells = [f"{100 * m:.1f} ± {100 * s:.1f}" for m, s in zip(errors.mean(0), errors.std(0), strict=True)]
-            print(f"| {counts[0]} + {counts[1]} | {n_rounds} | {' | '.join(cells)} |", flush=True)
+            warned = f"{collapsed[1]}, {collapsed[2]} of {n_draws}"
+            print(f"| {counts[0]} + {counts[1]} | {n_rounds} | {' | '.join(cells)} | {warned} |", flush=True)
 
 
-def webkb_errors(views, y, counts, n_rounds, seed):
+def few_label_errors(views, y, counts, n_rounds, seed):
     order = np.random.default_rng(seed).permutation(len(y))
     test, train = order[: len(y) // 4], order[len(y) // 4 :]
     known = np.full(len(train), -1)
@@ -92,11 +95,13 @@ def webkb_errors(views, y, counts, n_rounds, seed):
         known[np.flatnonzero(y[train] == label)[:count]] = label
     X, Z = ([view[rows] for view in views] for rows in (train, test))
     settings = ({"unlabelled_mass": 0}, {}, GUARD)
-    return [1 - CoBoost(n_rounds, **k).fit(X, known).score(Z, y[test]) for k in settings]
+    models = [CoBoost(n_rounds, **k).fit(X, known) for k in settings]
+    return [(1 - model.score(Z, y[test]), model.collapsed_) for model in models]
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", CollapseWarning)
     cost()
     made_up()
-    webkb()
+    for task in SETS:
+        few_labels(task)
