@@ -7,8 +7,10 @@ Learning 37, 1999): the same votes, written with beta = error / (1 - error) or w
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -17,16 +19,17 @@ from numpy.typing import ArrayLike, NDArray
 from structens.boosting.adaboost_kernels import add_votes
 from structens.boosting.adaboost_rounds import NOTHING, PERFECT, Rounds, shares, vote_error
 from structens.boosting.adaboost_trace import Trace
-from structens.boosting.calibration import Calibrator, calibrator
+from structens.boosting.calibration import Calibrator
 from structens.boosting.classifier import Classifier
-from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
+from structens.boosting.held_out import calibrator_for, rows_held_out
+from structens.boosting.parameters import check_adaboost
 from structens.boosting.posteriors import softmax_posteriors
+from structens.boosting.progress import Progress, progress_of
 from structens.boosting.stopping import OnlineStopping, smoothed_minimum
 from structens.boosting.validation import row_weights_of
-from structens.core import DataError, ParameterError
+from structens.core import DataError
 
-FORMS = ("SS99", "FS97")
-STOPPING = ("smoothed", "online")
+Callback = Callable[[int, float, Mapping[str, float]], Any]
 KEPT_WEIGHTS = 100_000
 """Most numbers that ``keep_weights="auto"`` keeps."""
 
@@ -69,6 +72,14 @@ class AdaBoost(Classifier):
         Multiplies the weights of a class's rows.
     keep_weights : bool or "auto"
         Keep the row weights of every round in the trace; "auto": while they are at most 100,000 numbers.
+    time_limit : float, optional
+        Seconds by the clock; no round but the first begins after them.
+    callback : function, optional
+        Called after each round with its number, its edge, and errors by name ("training"; "bound": product of all Z;
+        "validation"); learning stops when it answers true.
+    progress : bool or function, optional
+        True: a line on standard error while learning, where that is a terminal. A function is called after each round
+        with the rounds done, and n_rounds.
     random_state : int, optional
         Seed of the folds and of the rows held out. None takes them in the order of the rows.
 
@@ -121,6 +132,9 @@ class AdaBoost(Classifier):
         n_folds: int = 5,
         class_weight: Any = None,
         keep_weights: bool | str = "auto",
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        progress: Progress = None,
         random_state: int | None = None,
     ) -> None:
         self.n_rounds = n_rounds
@@ -135,6 +149,9 @@ class AdaBoost(Classifier):
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.keep_weights = keep_weights
+        self.time_limit = time_limit
+        self.callback = callback
+        self.progress = progress
         self.random_state = random_state
 
     def fit(
@@ -167,7 +184,7 @@ class AdaBoost(Classifier):
         ParameterError
             If a parameter is out of its range.
         """
-        self._check_parameters()
+        check_adaboost(self)
         X, classes, codes, weight = self._read(X, y, sample_weight, self.class_weight)
         if len(classes) > 2:
             raise DataError(
@@ -177,10 +194,12 @@ class AdaBoost(Classifier):
             )
         self.classes_, self.n_rounds_ = classes, 0
         validation = None
-        if X_val is not None:
+        if X_val is not None or y_val is not None:
             validation = self._validation(X_val, y_val, sample_weight_val)
         elif self.early_stopping is not None and len(classes) == 2:
-            X, codes, weight, validation = self._held_out(X, codes, weight)
+            held = rows_held_out(self, codes)
+            validation = _Validation(X[held], np.where(codes[held] > 0, 1.0, -1.0), weight[held])
+            X, codes, weight = X[~held], codes[~held], weight[~held]
         trace = self._boost(X, codes, weight, validation)
         self.trace_, self.n_rounds_ = trace, len(trace)
         self.feature_, self.threshold_, self.sign_, self.alpha_ = (
@@ -189,7 +208,7 @@ class AdaBoost(Classifier):
             trace.sign,
             trace.alpha,
         )
-        self.calibrator_ = self._calibrator(X, codes, weight)
+        self.calibrator_ = calibrator_for(self, X, codes, weight, 2)
         return self
 
     @property
@@ -265,20 +284,7 @@ class AdaBoost(Classifier):
         least = float(self.min_weight_fraction_leaf)
         rounds = Rounds(columns, truth, weight, self.learning_rate, tie_is_second, bool(keep), least)
         rule = OnlineStopping(self.min_rounds) if self.early_stopping == "online" else None
-        said = NOTHING if len(self.classes_) == 1 else rounds.play()
-        stopped = ""
-        while not stopped and said != NOTHING:
-            error = 0.0 if validation is None else validation.add(rounds.vote(), tie_is_second)
-            if said == PERFECT:
-                stopped = f"The cut of round {rounds.n} makes no error."
-            elif rule is not None and rule.update(error):
-                stopped = f"The smoothed validation error has not fallen since round {rule.best_rounds}."
-            elif self.stop_when_perfect and rounds.cuts[-1].training_error == 0.0:
-                stopped = f"The vote of {rounds.n} rounds makes no error on the training rows."
-            elif rounds.n == self.n_rounds:
-                stopped = f"{rounds.n} rounds, as many as asked for."
-            else:
-                said = rounds.play()
+        stopped = "" if len(self.classes_) == 1 else self._play(rounds, validation, rule)
         if len(self.classes_) == 1:
             stopped = f"There is one class only, {self.classes_[0]}: nothing to learn."
         elif rounds.n == 0:
@@ -288,46 +294,48 @@ class AdaBoost(Classifier):
             form=self.form,
             feature_names=tuple(getattr(self, "feature_names_in_", ())),
             classes=tuple(map(str, self.classes_.tolist())),
-            stopped=stopped or f"No cut is better than a coin in round {rounds.n + 1}; it is not kept.",
+            stopped=stopped,
         )
         if validation is None or self.early_stopping is None or rounds.n == 0:
             return trace
         best = rule.best_rounds if rule is not None else smoothed_minimum(validation.errors, min_rounds=self.min_rounds)
         return trace.head(best or rounds.n)
 
-    def _calibrator(
-        self, X: NDArray[np.float64], codes: NDArray[np.int32], weight: NDArray[np.float64]
-    ) -> Calibrator | None:
-        if self.calibrate is None:
-            return None
-        fitted = calibrator(self.calibrate)
-        if self.n_rounds_ == 0 or np.bincount(codes, minlength=2).min() < 2:
-            warnings.warn(f"AdaBoost: too little data to calibrate by {self.calibrate}; it is left out", stacklevel=3)
-            return None
-        plain = {"calibrate": None, "early_stopping": None, "class_weight": None, "n_rounds": self.n_rounds_}
-        scores = held_out_scores(
-            unfitted(self, **plain), X, codes, weight, n_folds=self.n_folds, random_state=self.random_state
-        )
-        return fitted.fit(scores, codes, weight)
+    def _play(self, rounds: Rounds, validation: _Validation | None, rule: OnlineStopping | None) -> str:
+        """Rounds until one is the last; says why."""
+        report = progress_of(self.progress, "AdaBoost", "rounds")
+        end = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        try:
+            while True:
+                said = rounds.play()
+                if said == NOTHING:
+                    return f"No cut is better than a coin in round {rounds.n + 1}; it is not kept."
+                error = 0.0 if validation is None else validation.add(rounds.vote(), self.form == "FS97")
+                report(rounds.n, self.n_rounds)
+                if self.callback is not None and self.callback(rounds.n, *_noted(rounds, validation)):
+                    return "The callback said so."
+                if said == PERFECT:
+                    return f"The cut of round {rounds.n} makes no error."
+                if rule is not None and rule.update(error):
+                    return f"The smoothed validation error has not fallen since round {rule.best_rounds}."
+                if self.stop_when_perfect and rounds.cuts[-1].training_error == 0.0:
+                    return f"The vote of {rounds.n} rounds makes no error on the training rows."
+                if rounds.n == self.n_rounds:
+                    return f"{rounds.n} rounds, as many as asked for."
+                if time.monotonic() >= end:
+                    return f"Time limit of {self.time_limit:g} s."
+        finally:
+            report.close()
 
     # ---- rows to validate on
 
     def _validation(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> _Validation:
+        if X is None or y is None:
+            raise DataError(f"AdaBoost: X_val and y_val go together; {'X_val' if X is None else 'y_val'} is missing")
         X = self._features(X)
         if X.shape[1] != self.n_features_in_:
             raise DataError(f"AdaBoost: X_val has {X.shape[1]} features, X has {self.n_features_in_}")
         return _Validation(X, self._signs(y, len(X)), row_weights_of(sample_weight, len(X), "AdaBoost"))
-
-    def _held_out(self, X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any, _Validation]:
-        n_folds = max(2, round(1.0 / self.validation_fraction))
-        if np.bincount(codes, minlength=2).min() < 2 or len(codes) < n_folds:
-            raise DataError(
-                f"AdaBoost: early stopping needs {n_folds} rows, and two of each class, to hold some out",
-                hint="give X_val and y_val, or early_stopping=None",
-            )
-        held = fold_of_rows(codes, n_folds, self.random_state) == n_folds - 1
-        validation = _Validation(X[held], 2.0 * codes[held] - 1.0, weight[held])
-        return X[~held], codes[~held], weight[~held], validation
 
     def _signs(self, y: Any, n: int) -> NDArray[np.float64]:
         truth = np.asarray(y).reshape(-1)
@@ -336,28 +344,9 @@ class AdaBoost(Classifier):
         known = np.isin(truth, self.classes_)
         if not known.all():
             raise DataError(
-                f"AdaBoost: class {truth[np.argmin(known)]!r} was not learnt; known: {self.classes_.tolist()}"
+                f"AdaBoost: class {truth[[np.argmin(known)]].tolist()[0]!r} was not learnt; known: {self.classes_.tolist()}"
             )
         return np.where(truth == self.classes_[-1], 1.0, -1.0)
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.n_rounds, (int, np.integer)) or self.n_rounds < 1:
-            raise ParameterError(f"n_rounds must be a whole number >= 1; got {self.n_rounds!r}")
-        if self.form not in FORMS:
-            raise ParameterError(f"form must be one of {', '.join(FORMS)}; got {self.form!r}")
-        if not 0 < self.learning_rate < np.inf:
-            raise ParameterError(f"learning_rate must be positive and finite; got {self.learning_rate!r}")
-        if not 0 <= self.min_weight_fraction_leaf <= 0.5:
-            given = self.min_weight_fraction_leaf
-            raise ParameterError(f"min_weight_fraction_leaf must be from 0 to 0.5; got {given!r}")
-        if self.early_stopping is not None and self.early_stopping not in STOPPING:
-            raise ParameterError(
-                f"early_stopping must be one of {', '.join(STOPPING)}, or None; got {self.early_stopping!r}"
-            )
-        if not 0 < self.validation_fraction < 1:
-            raise ParameterError(f"validation_fraction must be over 0 and under 1; got {self.validation_fraction!r}")
-        if self.calibrate is not None:
-            calibrator(self.calibrate)
 
 
 class _Validation:
@@ -374,3 +363,12 @@ class _Validation:
         add_votes(self.columns, *vote, self.f)
         self.errors.append(vote_error(self.f, self.truth, self.weight, tie_is_second))
         return self.errors[-1]
+
+
+def _noted(rounds: Rounds, validation: _Validation | None) -> tuple[float, dict[str, float]]:
+    """Edge and errors of the last round, for a callback."""
+    last = rounds.cuts[-1]
+    errors = {"training": last.training_error, "bound": math.prod(cut.z for cut in rounds.cuts)}
+    if validation is not None:
+        errors["validation"] = validation.errors[-1]
+    return 1.0 - 2.0 * last.error, errors

@@ -13,17 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structens.boosting.bandit import BanditRounds, FeatureBandit
-from structens.boosting.calibration import Calibrator, calibrator
-from structens.boosting.folds import fold_of_rows, held_out_scores, unfitted
-from structens.boosting.mh_classifier import ForestClassifier, threads_of
-from structens.boosting.mh_parameters import check_parameters
+from structens.boosting.calibration import Calibrator
+from structens.boosting.held_out import calibrator_for, rows_held_out
+from structens.boosting.mh_classifier import ForestClassifier, threads_of, truth_of
 from structens.boosting.mh_rounds import Callback, Limits, Validation, boost
 from structens.boosting.mh_start import Start, start_rounds
 from structens.boosting.mh_targets import Targets, targets_of
+from structens.boosting.parameters import check_adaboost_mh
 from structens.boosting.product import OneAgainstAll
+from structens.boosting.progress import Progress, progress_of
 from structens.boosting.trees import Forest
 from structens.boosting.validation import row_weights_of
 from structens.core import DataError, ParameterError
+
+KEPT_WEIGHTS = 100_000
+"""Most numbers that ``keep_weights="auto"`` keeps."""
 
 
 class AdaBoostMH(ForestClassifier):
@@ -40,11 +44,15 @@ class AdaBoostMH(ForestClassifier):
         Default ``HammingTree(n_inner_nodes=20)``.
     n_rounds : int
         Most rounds.
-    votes : {"discrete", "real"}
-        "discrete": votes +1 and -1, one coefficient a tree. "real": each leaf and class has half its smoothed log-odds
-        as its vote; better on noisy data, with a learning rate of .1 to .3.
+    votes : {"discrete", "abstain", "real"}
+        "discrete": votes +1 and -1, one coefficient a tree. "abstain": 0 for those leaves and classes whose votes do
+        not pay, which makes Z least. "real": each leaf and class has half its smoothed log-odds as its vote; better on
+        noisy data, with a learning rate of .1 to .3.
     learning_rate : float
         Multiplies every vote, > 0.
+    edge_offset : float
+        theta of AdaBoost_rho, 0 to under 1: coefficients are those of an edge that is smaller by it, which asks for
+        margins over theta; learning ends at an edge up to theta. For votes that are not real.
     smoothing : float
         s of real votes: (W+ + s / (K n)) / (W- + s / (K n)).
     label_weights : str, optional
@@ -83,15 +91,20 @@ class AdaBoostMH(ForestClassifier):
     warm_start : bool
         `fit` adds rounds to those there are, up to n_rounds, as if they had never been apart. The same X and y must be
         given.
+    keep_weights : bool or "auto"
+        Keep the weights of the rows in every round, for pictures; "auto": while they are at most 100,000 numbers.
     time_limit : float, optional
-        Seconds by the clock; no round begins after them.
+        Seconds by the clock; no round but the first begins after them.
     callback : function, optional
         Called after each round with its number, its edge, and errors by name ("bound": product of all Z, "validation");
         learning stops when it answers true.
+    progress : bool or function, optional
+        True: a line on standard error while learning, where that is a terminal. A function is called after each round
+        with the rounds done, and n_rounds.
     max_memory : float, optional
         Bytes that learning may take; default nine tenths of what is free.
-    random_state : int, optional
-        Seed of folds, of the rows held out, and of features drawn.
+    random_state : int or generator of numpy, optional
+        Seed of folds, of the rows held out, and of features drawn. None: no chance, but for the features, seed 0.
     n_jobs : int
         Threads; -1 for one a core. The model is the same bit for bit.
 
@@ -105,6 +118,8 @@ class AdaBoostMH(ForestClassifier):
         Share of the fall of log Z that each feature's cuts have earned.
     validation_errors_ : ndarray of float64
         After each round; empty if there were no such rows.
+    row_weights_ : ndarray of float32, shape (n_rounds_ + 1, n), or None
+        Weights of the rows that were learnt from, of sum 1, before each round and after the last; see `keep_weights`.
     stopped_ : str
         Why there are not more rounds.
     forest_ : Forest
@@ -130,8 +145,9 @@ class AdaBoostMH(ForestClassifier):
     forest_: Forest
     calibrator_: Calibrator | None
     validation_errors_: NDArray[np.float64]
+    row_weights_: NDArray[np.float32] | None
     stopped_: str
-    _learnt: NDArray[Any] | None
+    _learnt: NDArray[Any] | None = None
 
     def __init__(
         self,
@@ -140,6 +156,7 @@ class AdaBoostMH(ForestClassifier):
         *,
         votes: str = "discrete",
         learning_rate: float = 1.0,
+        edge_offset: float = 0.0,
         smoothing: float = 0.5,
         label_weights: str | None = None,
         engine: str = "auto",
@@ -156,8 +173,10 @@ class AdaBoostMH(ForestClassifier):
         n_folds: int = 5,
         class_weight: Any = None,
         warm_start: bool = False,
+        keep_weights: bool | str = "auto",
         time_limit: float | None = None,
         callback: Callback | None = None,
+        progress: Progress = None,
         max_memory: float | None = None,
         random_state: int | None = None,
         n_jobs: int = 1,
@@ -166,6 +185,7 @@ class AdaBoostMH(ForestClassifier):
         self.n_rounds = n_rounds
         self.votes = votes
         self.learning_rate = learning_rate
+        self.edge_offset = edge_offset
         self.smoothing = smoothing
         self.label_weights = label_weights
         self.engine = engine
@@ -182,8 +202,10 @@ class AdaBoostMH(ForestClassifier):
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.keep_weights = keep_weights
         self.time_limit = time_limit
         self.callback = callback
+        self.progress = progress
         self.max_memory = max_memory
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -225,38 +247,44 @@ class AdaBoostMH(ForestClassifier):
         ParameterError
             If a parameter is out of its range.
         """
-        base = check_parameters(self)
-        before = (getattr(self, "forest_", None), getattr(self, "classes_", None)) if self.warm_start else (None, None)
+        base = check_adaboost_mh(self)
+        self._seed = _seed_of(self.random_state)
+        before = self if self.warm_start and hasattr(self, "forest_") else None
         X, targets = targets_of(self, X, y, sample_weight, label_weight, init_score)
         validation = None
-        if X_val is not None:
+        if X_val is not None or y_val is not None:
             validation = self._validation(X_val, y_val, sample_weight_val, targets)
         elif self.early_stopping is not None and targets.n_classes > 1:
-            X, targets, validation = self._held_out(X, targets)
-        self.classes_ = targets.classes
-        forest = self._boost(base, X, targets, validation, before)
+            codes = np.zeros(X.shape[0], np.int32) if targets.multi_label else targets.y
+            held = rows_held_out(self, codes)
+            validation = Validation(X[held], targets.y[held], targets.row_weight[held], targets.n_classes)
+            X, targets = X[~held], targets.rows(~held)
+        forest = self._begun(before, X, targets)
+        kept = self._kept(before, X.shape[0])
+        self.classes_, self.prior_, self.multi_label_ = targets.classes, targets.prior(), targets.multi_label
+        if forest is None:
+            forest = Forest(targets.n_classes, width=targets.n_classes if isinstance(base, OneAgainstAll) else 1)
+        if targets.n_classes == 1 and not targets.multi_label:
+            self.stopped_ = "there is one class only: nothing to learn"
+        else:
+            rounds = start_rounds(
+                Start(self, base, X, targets, threads_of(self.n_jobs), None if before is None else self._learnt)
+            )
+            self._boost(rounds, forest, validation, kept, going_on=before is not None)
         self.validation_errors_ = np.array([] if validation is None else validation.errors)
-        self.forest_, self.n_rounds_, self.multi_label_ = forest, forest.n_trees, targets.multi_label
-        self.calibrator_ = self._calibrator(X, targets)
+        self.forest_, self.n_rounds_ = forest, forest.n_trees
+        self.row_weights_ = np.array(kept[: forest.n_trees + 1]) if kept else None
+        self.calibrator_ = calibrator_for(self, X, targets.y, targets.row_weight, targets.n_classes)
         return self
 
     # ---- learning
 
     def _boost(
-        self, base: Any, X: Any, targets: Targets, validation: Validation | None, before: tuple[Any, Any]
-    ) -> Forest:
-        width = targets.n_classes if isinstance(base, OneAgainstAll) else 1
-        forest, learnt = Forest(targets.n_classes, width=width), None
-        if before[0] is not None:
-            forest = self._continued(before, X, targets)
-            learnt = self._learnt
-        self.prior_ = targets.prior()
-        if targets.n_classes == 1 and not targets.multi_label:
-            self.stopped_ = "there is one class only: nothing to learn"
-            return forest
-        rounds = start_rounds(Start(self, base, X, targets, threads_of(self.n_jobs), learnt))
+        self, rounds: Any, forest: Forest, validation: Validation | None, kept: list[Any] | None, going_on: bool
+    ) -> None:
+        """Add rounds to the forest."""
         if self.feature_choice != "uniform":
-            rounds = BanditRounds(rounds, self._bandit_of_fit(going_on=before[0] is not None))
+            rounds = BanditRounds(rounds, self._bandit_of_fit(going_on))
         limits = Limits(
             self.n_rounds,
             self.callback,
@@ -266,24 +294,28 @@ class AdaBoostMH(ForestClassifier):
             self.max_features is None,
             validation,
             rounds.least_edge,
+            1.0 - (rounds.least_edge if self.edge_offset == 0 else 1e-6),
+            progress_of(self.progress, type(self).__name__, "rounds"),
+            kept,
         )
         try:
             self.stopped_ = boost(rounds, forest, limits, self._features_of_round)
             self._learnt = rounds.weights().copy() if self.warm_start else None
         finally:
             rounds.close()
+            limits.progress.close()
         if forest.n_trees == 0:
             warnings.warn(
                 f"{type(self).__name__}: no weak learner with positive edge; the most frequent class is predicted",
                 stacklevel=3,
             )
-        return forest
 
-    def _continued(self, before: tuple[Any, Any], X: Any, targets: Targets) -> Forest:
+    def _begun(self, before: Self | None, X: Any, targets: Targets) -> Forest | None:
         """The forest of the last fit, for more rounds."""
-        forest, classes = before
+        if before is None:
+            return None
+        forest, classes, learnt = before.forest_, before.classes_, before._learnt
         same = len(classes) == targets.n_classes and bool((classes == targets.classes).all())
-        learnt = getattr(self, "_learnt", None)
         if not same or learnt is None or learnt.shape[0] != X.shape[0]:
             raise DataError(
                 f"{type(self).__name__}: warm_start goes on from the rows and classes of the last fit, not others",
@@ -293,20 +325,27 @@ class AdaBoostMH(ForestClassifier):
             raise ParameterError(f"n_rounds is {self.n_rounds}, but warm_start has {forest.n_trees} rounds already")
         return Forest(forest.n_classes, list(forest.trees), width=forest.width)
 
+    def _kept(self, before: Self | None, n: int) -> list[Any] | None:
+        """Where the weights of the rows go; None if they are not kept."""
+        small = n * (self.n_rounds + 1) <= KEPT_WEIGHTS
+        if not (small if self.keep_weights == "auto" else self.keep_weights):
+            return None
+        if before is None:
+            return []
+        return None if before.row_weights_ is None else list(before.row_weights_[:-1])
+
     def _features_of_round(self, t: int) -> NDArray[np.int64] | None:
         """The features that round t may cut: drawn by a generator of its own, so that a warm start draws the same."""
         if self.max_features is None or self.feature_choice != "uniform":
             return None
         d = self.n_features_in_
-        rng = np.random.default_rng([0 if self.random_state is None else int(self.random_state), t])
+        rng = np.random.default_rng([self._seed, t])
         return np.sort(rng.permutation(d)[: self._n_features()]).astype(np.int64)
 
     def _bandit_of_fit(self, going_on: bool) -> FeatureBandit:
         """A new bandit, or that of the fit that a warm start goes on from."""
         if not going_on or not hasattr(self, "_bandit"):
-            self._bandit = FeatureBandit(
-                self.n_features_in_, self._n_features(), self.feature_choice, int(self.random_state or 0)
-            )
+            self._bandit = FeatureBandit(self.n_features_in_, self._n_features(), self.feature_choice, self._seed)
         return self._bandit
 
     def _n_features(self) -> int:
@@ -314,43 +353,19 @@ class AdaBoostMH(ForestClassifier):
         wanted = d if most is None else most * d if isinstance(most, float) else most
         return max(1, min(d, int(wanted)))
 
-    def _calibrator(self, X: Any, targets: Targets) -> Calibrator | None:
-        if self.calibrate is None or targets.multi_label:
-            return None
-        fitted = calibrator(self.calibrate)
-        if self.n_rounds_ == 0 or np.bincount(targets.y).min() < 2:
-            warnings.warn(f"AdaBoostMH: too little data to calibrate by {self.calibrate}; it is left out", stacklevel=3)
-            return None
-        plain = {"calibrate": None, "early_stopping": None, "class_weight": None, "n_rounds": self.n_rounds_}
-        plain |= {"warm_start": False, "callback": None, "time_limit": None}
-        scores = held_out_scores(
-            unfitted(self, **plain),
-            X,
-            targets.y,
-            targets.row_weight,
-            n_folds=self.n_folds,
-            random_state=self.random_state,
-        )
-        return fitted.fit(scores, targets.y, targets.row_weight)
-
-    # ---- rows to validate on
-
     def _validation(self, X: Any, y: Any, sample_weight: ArrayLike | None, targets: Targets) -> Validation:
+        if X is None or y is None:
+            raise DataError(f"AdaBoostMH: X_val and y_val go together; {'X_val' if X is None else 'y_val'} is missing")
         X = self._features(X)
         if X.shape[1] != self.n_features_in_:
             raise DataError(f"AdaBoostMH: X_val has {X.shape[1]} features, X has {self.n_features_in_}")
-        self.classes_, self.multi_label_ = targets.classes, targets.multi_label
         weight = row_weights_of(sample_weight, X.shape[0], "AdaBoostMH")
-        return Validation(X, self._truth(y, X.shape[0]), weight, targets.n_classes)
+        truth = truth_of(y, X.shape[0], targets.classes, targets.multi_label)
+        return Validation(X, truth, weight, targets.n_classes)
 
-    def _held_out(self, X: Any, targets: Targets) -> tuple[Any, Targets, Validation]:
-        n_folds = max(2, round(1.0 / self.validation_fraction))
-        codes = np.zeros(X.shape[0], np.int32) if targets.multi_label else targets.y
-        if X.shape[0] < n_folds or np.bincount(codes).min() < 2:
-            raise DataError(
-                f"AdaBoostMH: early stopping needs {n_folds} rows, and two of each class, to hold some out",
-                hint="give X_val and y_val, or early_stopping=None",
-            )
-        held = fold_of_rows(codes, n_folds, self.random_state) == n_folds - 1
-        validation = Validation(X[held], targets.y[held], targets.row_weight[held], targets.n_classes)
-        return X[~held], targets.rows(~held), validation
+
+def _seed_of(random_state: Any) -> int:
+    """A whole number; a generator draws one, so that two fits differ, and the rounds of one fit do not."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return int(random_state or 0)
+    return int(np.random.default_rng(random_state).integers(2**31))

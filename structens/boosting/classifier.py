@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structens.boosting.validation import (
+    check_size,
     class_weights_of,
     feature_names_of,
     features_of,
@@ -82,8 +83,8 @@ class Classifier(Estimator):
         X = self._read_again(X)
         if n_rounds is None:
             n_rounds = self.n_rounds_
-        elif not 0 <= n_rounds <= self.n_rounds_:
-            raise ParameterError(f"n_rounds must be from 0 to the {self.n_rounds_} rounds learnt; got {n_rounds}")
+        elif not isinstance(n_rounds, (int, np.integer)) or not 0 <= n_rounds <= self.n_rounds_:
+            raise ParameterError(f"n_rounds must be from 0 to the {self.n_rounds_} rounds learnt; got {n_rounds!r}")
         return self._scores(X, n_rounds)
 
     def predict_proba(self, X: Any, n_rounds: int | None = None) -> NDArray[np.float64]:
@@ -174,9 +175,12 @@ class Classifier(Estimator):
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
-            data = features_of(X.data.reshape(-1, 1), type(self).__name__, allow_nan=self.allows_nan) if X.nnz else None
-            if data is None or X.dtype not in self.dtypes:
-                X = X.astype(self.dtypes[0])
+            owner = type(self).__name__
+            check_size(X.shape, owner)
+            if np.iscomplexobj(X.data):
+                raise DataError(f"{owner}: Complex data not supported; X is {X.dtype}")
+            X = X if X.dtype in self.dtypes else X.astype(self.dtypes[0])
+            _check_entries(X, owner, self.allows_nan)
             return X
         return features_of(X, type(self).__name__, allow_nan=self.allows_nan, dtypes=self.dtypes)
 
@@ -259,6 +263,19 @@ def _present(
         X, codes, weight = X[kept], codes[kept], weight[kept]
     present, renumbered = np.unique(codes, return_inverse=True)
     return X, renumbered.reshape(-1).astype(np.int32), weight, classes[present]
+
+
+def _check_entries(X: Any, owner: str, allow_nan: bool) -> None:
+    """Refuse what is not finite among the entries of a sparse matrix in column order, by row and column."""
+    bad = np.zeros(0) if X.dtype.kind == "u" else np.isinf(X.data) if allow_nan else ~np.isfinite(X.data)
+    if bad.any():
+        k = int(np.argmax(bad))
+        j, value = int(np.searchsorted(X.indptr, k, side="right")) - 1, X.data[k]
+        rule = "must be finite or NaN" if allow_nan else "must be finite"
+        raise DataError(
+            f"{owner}: X {rule}; row {X.indices[k]}, column {j} is {'NaN' if np.isnan(value) else 'infinity (inf)'}",
+            hint="replace or drop such rows",
+        )
 
 
 def _listed(title: str, names: list[str]) -> str:

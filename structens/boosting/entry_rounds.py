@@ -63,7 +63,7 @@ class EntryRounds:
         self.by_row = self.weight.reshape(entries.n, self.kp)
         self.by_row[:, n_classes] = UNIT
         self.search = CutSearch(entries, self.kp, n_classes, n_threads)
-        self.least_edge = max(settings.least_edge, 1e-6)
+        self.least_edge = settings.over(1e-6)
         self._listed: Any = None
 
     def weights(self) -> NDArray[np.float32]:

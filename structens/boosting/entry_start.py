@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.any_cut import AnyCut, AnyCutRounds
-from structens.boosting.binning import MOST_BINS
+from structens.boosting.binning import MOST_BINS, default_bins
 from structens.boosting.entries import Entries, entries_of
 from structens.boosting.entry_cuts import EntryCuts
 from structens.boosting.entry_rounds import EntryRounds
@@ -59,7 +59,8 @@ def entry_rounds(
     check_memory(needed, f"{n:,} rows x {d:,} features x {n_classes:,} classes", model.max_memory)
     if isinstance(base, AnyCut):
         return AnyCutRounds(base, start.X, weights(np.empty((n, n_classes))), settings)
-    entries = entries_of(start.X, MOST_BINS if model.max_bins is None else model.max_bins, nominal)
+    bins = MOST_BINS if is_sparse(start.X) or isinstance(base, Indicator) else default_bins(d)
+    entries = entries_of(start.X, bins if model.max_bins is None else model.max_bins, nominal)
     if isinstance(base, (HammingProduct, OneAgainstAll)):
         return _table_rounds(start, entries, settings, weights)
     grower: Any = IndicatorGrower(base) if isinstance(base, Indicator) else trees_of(start, settings)

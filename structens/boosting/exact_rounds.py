@@ -20,6 +20,7 @@ from structens.boosting.histogram_layout import (
     SLOT,
     STATE,
 )
+from structens.boosting.mh_step import Step, step_of
 from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
 
@@ -75,30 +76,19 @@ class ExactRounds:
         self.plan = np.array([settings.n_inner_nodes, RULES[settings.rule]])
         self.all_features = np.arange(d)
         self.out = np.zeros(8)
-        self.least_edge = settings.least_edge
+        self.least_edge = settings.over()
 
     def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays:
         """Grow the next tree and, where its edge is positive, change the weights."""
-        work, out, settings = self.work, self.out, self.settings
+        work = self.work
         work.order[:] = self.order
-        grow_exact(self.all_features if features is None else features, self.plan, work, out)
-        weight, n_leaves = out[0], int(out[4])
-        signed, sizes, vote = work.plus[:n_leaves], work.total[:n_leaves], work.vote[:n_leaves]
-        edge = float((vote * signed).sum() / weight)
-        if settings.real:
-            smooth = settings.smoothing / (self.n_classes * settings.n_rows) * weight
-            right, wrong = np.maximum((sizes + signed) / 2, 0), np.maximum((sizes - signed) / 2, 0)
-            vote = settings.shrinkage * np.log((right + smooth) / (wrong + smooth)) / 2
-            coefficient = 1.0
-        else:
-            inside = min(edge, 1.0 - settings.clamp)
-            coefficient = settings.shrinkage * 0.5 * float(np.log((1 + inside) / (1 - inside)))
-        vote = vote.astype(np.float32)
-        step = coefficient * vote.astype(np.float64)
-        total = float(((sizes + signed) / 2 * np.exp(-step) + (sizes - signed) / 2 * np.exp(step)).sum())
-        if edge > settings.least_edge:
-            reweight_exact(step, work.weight, work.leaf, total)
-        return self._tree(vote, coefficient, edge, total / weight)
+        grow_exact(self.all_features if features is None else features, self.plan, work, self.out)
+        weight, n_leaves = self.out[0], int(self.out[4])
+        step = step_of(self.settings, work.vote[:n_leaves], work.plus[:n_leaves], work.total[:n_leaves])
+        if step.edge > self.least_edge:
+            h = step.coefficient * step.vote.astype(np.float64)
+            reweight_exact(h, work.weight, work.leaf, step.normalizer * weight)
+        return self._tree(step)
 
     def weights(self) -> NDArray[np.float64]:
         """Signed weights, shape (n, K)."""
@@ -108,7 +98,7 @@ class ExactRounds:
     def close(self) -> None:
         """Nothing to let go."""
 
-    def _tree(self, vote: Any, coefficient: float, edge: float, normalizer: float) -> HammingTreeArrays:
+    def _tree(self, step: Step) -> HammingTreeArrays:
         work, n_cells = self.work, int(self.out[3])
         cell, gain = work.cell[:n_cells], work.key[:n_cells, 0] / self.out[0]
         cuts = np.flatnonzero(cell[:, STATE] == CUT)
@@ -128,10 +118,10 @@ class ExactRounds:
             number[cell[cuts, LEFT]].astype(np.int32),
             number[cell[cuts, RIGHT]].astype(np.int32),
             gain[cuts],
-            vote,
-            coefficient,
-            edge,
-            normalizer,
+            step.vote,
+            step.coefficient,
+            step.edge,
+            step.normalizer,
             float(gain[made].sum()),
         )
 

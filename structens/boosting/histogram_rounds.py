@@ -97,8 +97,9 @@ class HistogramRounds:
         self.plan = np.array(plan, np.int64)
         smooth = settings.smoothing / (n_classes * settings.n_rows)
         trim = settings.trim if going_on else 0.0  # not in the first round: its weights say nothing yet
-        self.least_edge = max(settings.least_edge, 1e-6)
-        self.rates = np.array([trim, settings.shrinkage, smooth, settings.clamp / 2, self.least_edge, 1e-30])
+        self.least_edge = settings.over(1e-6)
+        offset = np.arctanh(settings.edge_offset)
+        self.rates = np.array([trim, settings.shrinkage, smooth, settings.clamp / 2, self.least_edge, 1e-30, offset])
         self.work = self._memory(weight, slots * self.span if pooled else self.n_threads * block_span, row_blocks)
         self.out = np.zeros(8)
         self.table = self.list_features(np.arange(binned.d))

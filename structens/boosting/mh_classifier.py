@@ -138,16 +138,27 @@ class ForestClassifier(Classifier):
         return float(np.average(((predicted > 0) == (truth > 0)).all(axis=1), weights=weight))
 
     def _truth(self, y: Any, n: int) -> NDArray[Any]:
-        """Codes of single labels, or signs of many."""
-        if self.multi_label_:
-            return signs_of(y, n, "AdaBoostMH")
-        truth = np.asarray(y).reshape(-1)
-        if len(truth) != n:
-            raise DataError(f"AdaBoostMH: X has {n} rows, y has {len(truth)} labels; there must be one a row")
-        known = np.isin(truth, self.classes_)
-        if not known.all():
-            raise DataError(f"AdaBoostMH: class {truth[np.argmin(known)]!r} was not learnt")
-        return np.searchsorted(self.classes_, truth).astype(np.int32)
+        return truth_of(y, n, self.classes_, self.multi_label_)
+
+
+def truth_of(y: Any, n: int, classes: NDArray[Any], multi_label: bool) -> NDArray[Any]:
+    """Codes of n single labels, shape (n,), or signs of many, shape (n, K), for classes that were learnt.
+
+    Raises
+    ------
+    DataError
+        If there are not n, or one is of another class.
+    """
+    if multi_label:
+        return signs_of(y, n, "AdaBoostMH")
+    truth = np.asarray(y).reshape(-1)
+    if len(truth) != n:
+        raise DataError(f"AdaBoostMH: X has {n} rows, y has {len(truth)} labels; there must be one a row")
+    known = np.isin(truth, classes)
+    if not known.all():
+        strange = truth[[np.argmin(known)]].tolist()[0]
+        raise DataError(f"AdaBoostMH: class {strange!r} was not learnt", hint=f"classes are {classes[:9].tolist()}")
+    return np.searchsorted(classes, truth).astype(np.int32)
 
 
 def threads_of(n_jobs: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.prediction import votes_of
+from structens.boosting.progress import Reporter
 from structens.boosting.stopping import OnlineStopping, smoothed_minimum
 from structens.boosting.trees import Forest, HammingTreeArrays
 
@@ -22,6 +24,9 @@ class Rounds(Protocol):
 
     def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays | list[HammingTreeArrays]:
         """The next base classifier, in one tree or in some."""
+
+    def weights(self) -> NDArray[Any]:
+        """Signed weights, shape (n, K)."""
 
     def close(self) -> None:
         """Let go of threads."""
@@ -67,6 +72,14 @@ class Limits:
         For early stopping.
     same_features : bool
         Whether every round sees the same features: then a perfect one would come again.
+    least_edge : float
+        An edge up to this ends learning.
+    perfect_edge : float
+        An edge from this on is that of no error.
+    progress : Reporter
+        Told the rounds done, and n_rounds, after each round.
+    kept : list, optional
+        Takes the weights of the rows before each round, and after the last.
     """
 
     n_rounds: int
@@ -77,7 +90,9 @@ class Limits:
     same_features: bool = True
     validation: Validation | None = None
     least_edge: float = 1e-12
-    reason: str = field(default="", init=False)
+    perfect_edge: float = 1.0 - 1e-12
+    progress: Reporter = field(default_factory=Reporter)
+    kept: list[NDArray[np.float32]] | None = None
 
 
 def boost(rounds: Rounds, forest: Forest, limits: Limits, features: Callable[[int], NDArray[np.int64] | None]) -> str:
@@ -92,35 +107,51 @@ def boost(rounds: Rounds, forest: Forest, limits: Limits, features: Callable[[in
     features : function
         The features that round t, from 0, may cut; None: all.
     """
-    begin = time.monotonic()
     rule = OnlineStopping(limits.min_rounds) if limits.early_stopping == "online" else None
-    reason = f"{limits.n_rounds} rounds, as many as asked for"
-    while forest.n_trees < limits.n_rounds:
-        played = rounds.play(features(forest.n_trees))
-        trees = played if isinstance(played, list) else [played]
-        tree = trees[0]
-        if tree.edge <= limits.least_edge:
-            reason = f"no base classifier with positive edge in round {forest.n_trees + 1}"
-            break
-        forest.append(trees)
-        errors = {"bound": float(np.prod(forest.numbers("normalizer")))} if limits.callback else {}
-        if limits.validation is not None:
-            errors["validation"] = limits.validation.add(trees)
-        if limits.callback is not None and limits.callback(forest.n_trees, tree.edge, errors):
-            reason = "the callback said so"
-            break
-        if rule is not None and rule.update(errors["validation"]):
-            reason = f"the smoothed validation error has not fallen since round {rule.best_rounds}"
-            break
-        if tree.edge >= 1.0 - limits.least_edge and limits.same_features:
-            reason = f"the base classifier of round {forest.n_trees} makes no error"
-            break
-        if limits.time_limit is not None and time.monotonic() - begin >= limits.time_limit:
+    before, end = forest.n_trees, math.inf if limits.time_limit is None else time.monotonic() + limits.time_limit
+    reason = ""
+    _keep(limits.kept, rounds)
+    while not reason:
+        if forest.n_trees >= limits.n_rounds:
+            reason = f"{limits.n_rounds} rounds, as many as asked for"
+        elif forest.n_trees > before and time.monotonic() >= end:
             reason = f"time limit of {limits.time_limit:g} s"
-            break
+        else:
+            reason = _round(rounds, forest, limits, rule, features(forest.n_trees))
+            limits.progress(forest.n_trees, limits.n_rounds)
     if limits.early_stopping and limits.validation is not None and limits.validation.errors:
-        errors_so_far = limits.validation.errors
-        best = rule.best_rounds if rule is not None else smoothed_minimum(errors_so_far, min_rounds=limits.min_rounds)
+        errors = limits.validation.errors
+        best = rule.best_rounds if rule is not None else smoothed_minimum(errors, min_rounds=limits.min_rounds)
         if best:
-            forest.truncate(forest.n_trees - len(errors_so_far) + best)
+            forest.truncate(forest.n_trees - len(errors) + best)
     return reason
+
+
+def _round(
+    rounds: Rounds, forest: Forest, limits: Limits, rule: OnlineStopping | None, features: NDArray[np.int64] | None
+) -> str:
+    """One round; why it is the last, or ""."""
+    played = rounds.play(features)
+    trees = played if isinstance(played, list) else [played]
+    edge = trees[0].edge
+    if edge <= limits.least_edge:
+        wanted = "positive edge" if limits.least_edge < 1e-5 else f"an edge over {limits.least_edge:g}"
+        return f"no base classifier with {wanted} in round {forest.n_trees + 1}"
+    forest.append(trees)
+    _keep(limits.kept, rounds)
+    errors = {"bound": float(np.prod(forest.numbers("normalizer")))} if limits.callback else {}
+    if limits.validation is not None:
+        errors["validation"] = limits.validation.add(trees)
+    if limits.callback is not None and limits.callback(forest.n_trees, edge, errors):
+        return "the callback said so"
+    if rule is not None and rule.update(errors["validation"]):
+        return f"the smoothed validation error has not fallen since round {rule.best_rounds}"
+    if edge >= limits.perfect_edge and limits.same_features:
+        return f"the base classifier of round {forest.n_trees} makes no error"
+    return ""
+
+
+def _keep(kept: list[NDArray[np.float32]] | None, rounds: Rounds) -> None:
+    if kept is not None:
+        mass = np.abs(rounds.weights()).sum(axis=1, dtype=np.float64)
+        kept.append((mass / mass.sum()).astype(np.float32))

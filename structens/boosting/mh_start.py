@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.adaboost_rounds import shares
 from structens.boosting.any_cut import AnyCut
 from structens.boosting.binning import bin_features, default_bins
 from structens.boosting.entry_start import entry_rounds
@@ -52,21 +53,22 @@ def start_rounds(start: Start) -> Any:
     settings = RoundSettings(
         getattr(start.base, "n_inner_nodes", 1),
         getattr(start.base, "constant", "hybrid"),
-        model.votes == "real",
+        model.votes,
         model.learning_rate,
         model.trim,
         model.smoothing,
         _counted_rows(targets.row_weight),
         least_share=model.min_weight_fraction_leaf,
+        edge_offset=model.edge_offset,
     )
-    if is_sparse(start.X) or isinstance(start.base, (AnyCut, Indicator)):
-        nominal = _nominal(model.nominal_features, d)
-        return entry_rounds(start, settings, nominal, lambda out: _weights(start, out))
-    if isinstance(start.base, (HammingProduct, OneAgainstAll)):
-        return _table_rounds(start, settings)
     exact = model.engine == "exact" or (model.engine == "auto" and (n <= EXACT_ROWS or settings.least_share > 0))
-    what = _size(start)
-    nominal = _nominal(model.nominal_features, d)
+    table = isinstance(start.base, (HammingProduct, OneAgainstAll))
+    what, nominal = _size(start), _nominal(model.nominal_features, d)
+    binned_elsewhere = not exact and (table or model.votes == "abstain")  # the kernels of histograms know no silence
+    if is_sparse(start.X) or isinstance(start.base, (AnyCut, Indicator)) or binned_elsewhere:
+        return entry_rounds(start, settings, nominal, lambda out: _weights(start, out))
+    if table:
+        return _table_rounds(start, settings)
     if exact:
         check_memory(n * targets.n_classes * 8.0 + 16.0 * n * d, what, model.max_memory)
         weight = _weights(start, np.empty((n, targets.n_classes)))
@@ -81,13 +83,11 @@ def start_rounds(start: Start) -> Any:
 
 
 def _table_rounds(start: Start, settings: RoundSettings) -> Any:
-    """Rounds of products, or of stumps one against all."""
+    """Rounds of products, or of stumps one against all, that try every threshold."""
     model, targets = start.model, start.targets
     n, d = start.X.shape
-    exact = model.engine == "exact" or (model.engine == "auto" and n <= EXACT_ROWS)
     check_memory(n * (targets.n_classes * 32.0 + d * 4.0), _size(start), model.max_memory)
-    max_bins = None if exact else default_bins(d) if model.max_bins is None else model.max_bins
-    table = ValueTable(start.X, max_bins, _nominal(model.nominal_features, d))
+    table = ValueTable(start.X, None, _nominal(model.nominal_features, d))
     weight = _weights(start, np.empty((n, targets.n_classes)))
     if isinstance(start.base, HammingProduct):
         return ProductRounds(table, weight, settings, start.base.n_factors, start.base.loop)
@@ -119,7 +119,7 @@ def _weights(start: Start, out: NDArray[Any]) -> NDArray[Any]:
         targets.y,
         targets.n_classes,
         scheme,
-        row_weight=targets.row_weight / targets.row_weight.sum(),
+        row_weight=shares(targets.row_weight),
         label_weight=targets.label_weight,
         init_score=targets.init_score,
         out=out,
@@ -128,7 +128,8 @@ def _weights(start: Start, out: NDArray[Any]) -> NDArray[Any]:
 
 def _counted_rows(row_weight: NDArray[np.float64]) -> float:
     """How many rows there are, in units of the least weight: two equal rows are then one of weight 2."""
-    return float(min(row_weight.sum() / row_weight.min(), 1000.0 * len(row_weight)))
+    share = shares(row_weight)
+    return float(min(1.0 / max(float(share.min()), 1e-300), 1000.0 * len(row_weight)))
 
 
 def _nominal(features: Any, d: int) -> NDArray[np.bool_] | None:

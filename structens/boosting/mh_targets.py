@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structens.boosting.validation import row_weights_of
-from structens.core import DataError
+from structens.boosting.validation import numbers_of, row_weights_of
+from structens.core import DataError, ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class Targets:
         """Half the log-odds of each class's share of the weight: what a model without rounds votes."""
         if self.multi_label or self.n_classes < 2:
             return np.zeros(self.n_classes)
-        share = np.bincount(self.y, self.row_weight, minlength=self.n_classes) / self.row_weight.sum()
+        total = np.bincount(self.y, self.row_weight / self.row_weight.max(), minlength=self.n_classes)
+        share = total / total.sum()
         out: NDArray[np.float64] = np.log(share / (1.0 - share)) / 2.0
         return out
 
@@ -77,6 +78,9 @@ def targets_of(
     name = type(owner).__name__
     shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) == 2 and shape[1] > 1:
+        for option in ("class_weight", "calibrate"):
+            if getattr(owner, option) is not None:
+                raise ParameterError(f"{name}: {option} is for one label a row, y has {shape[1]}")
         X = owner._read_features(X)
         signs = signs_of(y, X.shape[0], name)
         weight = row_weights_of(sample_weight, X.shape[0], name)
@@ -112,7 +116,7 @@ def signs_of(y: Any, n: int, name: str) -> NDArray[np.int8]:
     """
     if hasattr(y, "toarray"):
         y = y.toarray()
-    labels = np.asarray(y, dtype=np.float64)
+    labels = numbers_of(y, f"{name}: y of many labels")
     if labels.ndim != 2 or labels.shape[0] != n:
         raise DataError(f"{name}: y must have shape ({n}, labels); got {labels.shape}")
     known = ~np.isnan(labels)
@@ -128,13 +132,21 @@ def _given(
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     weight = score = None
     if label_weight is not None:
-        weight = np.asarray(label_weight, dtype=np.float64)
-        if weight.shape != shape or not np.isfinite(weight).all() or (weight < 0).any():
-            raise DataError(f"{name}: label_weight must be finite numbers >= 0 of shape {shape}; got {weight.shape}")
+        weight = numbers_of(label_weight, f"{name}: label_weight")
+        _check_given("label_weight", weight, shape, np.isfinite(weight) & (weight >= 0), "finite numbers >= 0", name)
     if init_score is not None:
-        score = np.asarray(init_score, dtype=np.float64)
+        score = numbers_of(init_score, f"{name}: init_score")
         if score.ndim == 1 and shape[1] == 2:
             score = np.stack([-score, score], axis=1)
-        if score.shape != shape or not np.isfinite(score).all():
-            raise DataError(f"{name}: init_score must be finite numbers of shape {shape}; got {score.shape}")
+        _check_given("init_score", score, shape, np.isfinite(score), "finite numbers", name)
     return weight, score
+
+
+def _check_given(
+    what: str, given: NDArray[np.float64], shape: tuple[int, ...], right: NDArray[np.bool_], rule: str, owner: str
+) -> None:
+    if given.shape != shape:
+        raise DataError(f"{owner}: {what} must have shape {shape}; got {given.shape}")
+    if not right.all():
+        i, k = np.argwhere(~right)[0].tolist()
+        raise DataError(f"{owner}: {what} must be {rule}; that of row {i}, label {k} is {given[i, k]}")

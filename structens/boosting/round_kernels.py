@@ -124,7 +124,8 @@ def _step(tid, n_leaves, plan, rates, work, out):  # type: ignore[no-untyped-def
     coefficient = 1.0
     if not real:
         inside = min(edge, 1.0 - 2.0 * rates[3])
-        coefficient = rates[1] * 0.5 * np.log((1.0 + inside) / (1.0 - inside)) if inside > -1.0 else 0.0
+        odds = (1.0 + inside) / (1.0 - inside)
+        coefficient = rates[1] * (0.5 * np.log(odds) - rates[6]) if odds > 0.0 else 0.0
         z = 0.5 * ((1.0 + edge) * np.exp(-coefficient) + (1.0 - edge) * np.exp(coefficient)) * weight
     if tid == 0:
         out[0], out[1], out[2], out[5] = weight, edge, coefficient, z / weight

@@ -8,7 +8,7 @@ its minimum gives the rounds T* of the setting, the least of those minima the se
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structens.boosting.folds import fold_of_rows, unfitted
+from structens.boosting.progress import Progress, progress_of
 from structens.boosting.stopping import smoothed_curve, smoothed_minimum
 from structens.boosting.validation import row_weights_of
 from structens.core import DataError, ParameterError
@@ -89,7 +90,7 @@ def select(
     random_state: int | None = 0,
     rounds: str = "n_rounds",
     refit: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Selection:
     """Choose parameters and the number of rounds by cross-validation; learn all rows with them.
 
@@ -115,8 +116,9 @@ def select(
         Name of the parameter that is the number of rounds.
     refit : bool
         Whether to learn all rows at the end.
-    progress : callable, optional
-        Called after each fit with the number of fits done and of all fits.
+    progress : bool or function, optional
+        True: a line on standard error, where that is a terminal. A function is called after each fit of a fold with the
+        number of fits done and of all fits.
 
     Raises
     ------
@@ -142,14 +144,18 @@ def select(
     folds = _folds(y, n_folds, random_state, groups)
     most = int(estimator.get_params(deep=False)[rounds])
     wrong, done = np.zeros((len(settings), most)), 0
-    for k, setting in enumerate(settings):
-        for train, test in folds:
-            learnt = unfitted(estimator, **setting, **_plain(estimator))
-            learnt.fit(_rows(X, train), y[train], **({} if sample_weight is None else {"sample_weight": weight[train]}))
-            wrong[k] += _staged_wrong(learnt, _rows(X, test), y[test], weight[test], most)
-            done += 1
-            if progress is not None:
-                progress(done, len(settings) * len(folds))
+    report = progress_of(progress, "select", "fits")
+    try:
+        for k, setting in enumerate(settings):
+            for train, test in folds:
+                learnt = unfitted(estimator, **setting, **_plain(estimator))
+                given = {} if sample_weight is None else {"sample_weight": weight[train]}
+                learnt.fit(_rows(X, train), y[train], **given)
+                wrong[k] += _staged_wrong(learnt, _rows(X, test), y[test], weight[test], most)
+                done += 1
+                report(done, len(settings) * len(folds))
+    finally:
+        report.close()
     curves = wrong / sum(weight[test].sum() for _, test in folds)
     return _chosen(estimator, X, y, sample_weight, settings, curves, rounds, refit, min_rounds, kegl_exact)
 
@@ -187,7 +193,8 @@ def _folds(
 
 
 def _plain(estimator: Any) -> dict[str, Any]:
-    return {"calibrate": None} if "calibrate" in estimator.get_params(deep=False) else {}
+    known = estimator.get_params(deep=False)
+    return {name: value for name, value in (("calibrate", None), ("keep_weights", False)) if name in known}
 
 
 def _rows(X: Any, rows: NDArray[Any]) -> Any:

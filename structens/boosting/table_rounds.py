@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.mh_step import Step, reweight, step_of
 from structens.boosting.settings import RoundSettings
 from structens.boosting.trees import HammingTreeArrays
-from structens.boosting.value_table import TIE, Cut, ValueTable
+from structens.boosting.value_table import TIE, Cut, ValueTable, add_by_code
 
 
 class TableRounds:
@@ -25,7 +26,7 @@ class TableRounds:
 
     def __init__(self, table: ValueTable, weight: NDArray[np.float64], settings: RoundSettings) -> None:
         self.table, self.weight, self.settings = table, weight, settings
-        self.n_classes, self.least_edge = weight.shape[1], settings.least_edge
+        self.n_classes, self.least_edge = weight.shape[1], settings.over()
         self.all_features = np.arange(table.d)
 
     def weights(self) -> NDArray[np.float64]:
@@ -35,23 +36,19 @@ class TableRounds:
     def close(self) -> None:
         """Nothing to let go."""
 
-    def _coefficient(self, edge: float) -> float:
-        inside = min(edge, 1.0 - self.settings.clamp)
-        return self.settings.shrinkage * 0.5 * float(np.log((1 + inside) / (1 - inside)))
+    def _step(self, vote: NDArray[Any], signed: NDArray[Any], sizes: NDArray[Any], leaf: NDArray[Any]) -> Step:
+        """The step for leaves of such sums; where its edge is positive, the weights change."""
+        step = step_of(self.settings, vote, signed, sizes)
+        if step.edge > self.least_edge:
+            reweight(self.weight, step, leaf)
+        return step
 
-    def _real(self, signed: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.float64]:
-        """Half the smoothed log-odds, from sums of signed weights and of their sizes."""
-        smooth = self.settings.smoothing / (self.n_classes * self.settings.n_rows)
-        right, wrong = np.maximum((sizes + signed) / 2, 0), np.maximum((sizes - signed) / 2, 0)
-        out: NDArray[np.float64] = self.settings.shrinkage * np.log((right + smooth) / (wrong + smooth)) / 2
-        return out
-
-    def _reweight(self, h: NDArray[np.float64]) -> float:
-        """Multiply the weights by exp(-h y) / Z; returns Z."""
-        self.weight *= np.exp(-h * np.sign(self.weight))
-        z = float(np.abs(self.weight).sum())
-        self.weight /= z
-        return z
+    def _sums(self, leaf: NDArray[Any], n_leaves: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums of the signed weights of each leaf and class, and of their sizes."""
+        signed, sizes = np.zeros((2, n_leaves, self.n_classes))
+        add_by_code(leaf, self.weight, signed)
+        add_by_code(leaf, np.abs(self.weight), sizes)
+        return signed, sizes
 
 
 class ProductRounds(TableRounds):
@@ -76,23 +73,15 @@ class ProductRounds(TableRounds):
         """The next product, as a tree with the same cut at all nodes of a level."""
         factors, edges = self._factors(self.all_features if features is None else features)
         votes = [np.where(cut.edges > TIE, 1.0, -1.0) for cut in factors]
-        leaf = np.zeros(self.table.n, np.int64)
+        leaf = np.zeros(self.table.n, np.int32)
         vote = np.ones((1, self.n_classes))
         for cut, v in zip(factors, votes, strict=True):
-            leaf = 2 * leaf + cut.positive
+            leaf = (2 * leaf + cut.positive).astype(np.int32)
             vote = np.stack([-vote * v, vote * v], axis=1).reshape(-1, self.n_classes)
         if not factors:
             vote = -vote
-        signed = np.stack([np.bincount(leaf, self.weight[:, k], len(vote)) for k in range(self.n_classes)], axis=1)
-        edge = float((signed * vote).sum())
-        coefficient = self._coefficient(edge)
-        if self.settings.real:
-            size = np.abs(self.weight)
-            sizes = np.stack([np.bincount(leaf, size[:, k], len(vote)) for k in range(self.n_classes)], axis=1)
-            vote, coefficient = self._real(signed, sizes), 1.0
-        rounded = vote.astype(np.float32)
-        z = self._reweight(coefficient * rounded.astype(np.float64)[leaf]) if edge > self.least_edge else 1.0
-        return _level_tree(factors, np.diff(edges, prepend=0.0), rounded, coefficient, edge, z)
+        step = self._step(vote, *self._sums(leaf, len(vote)), leaf)
+        return _level_tree(factors, np.diff(edges, prepend=0.0), step, step.vote)
 
     def _factors(self, features: NDArray[np.int64]) -> tuple[list[Cut], list[float]]:
         """The factors, and the edge after each of the first pass; the last is that of the product."""
@@ -126,25 +115,25 @@ class OneAgainstAllRounds(TableRounds):
     def play(self, features: NDArray[np.int64] | None = None) -> list[HammingTreeArrays]:
         """The next stumps: a tree for each class, which votes 0 on all others."""
         cuts = self.table.best_cuts(self.weight, self.all_features if features is None else features)
-        edge = float(sum(abs(cut.edges[0]) for cut in cuts))
-        coefficient = 1.0 if self.settings.real else self._coefficient(edge)
-        h, votes = np.zeros_like(self.weight), []
+        vote, signed, sizes = np.zeros((3, 2, self.n_classes))
+        side = np.stack([cut.positive for cut in cuts], axis=1).astype(np.int64)  # the leaf of a row, class by class
         for k, cut in enumerate(cuts):
-            vote = np.zeros((2, self.n_classes), np.float32)
+            own = self.weight[:, k]
             vote[:, k] = (-1.0, 1.0) if cut.edges[0] > TIE else (1.0, -1.0)
-            if self.settings.real:
-                side = cut.positive.astype(np.int64)
-                own = self.weight[:, k]
-                vote[:, k] = self._real(np.bincount(side, own, 2), np.bincount(side, np.abs(own), 2))
-            h[:, k] = coefficient * vote[cut.positive.astype(np.int64), k].astype(np.float64)
-            votes.append(vote)
-        z = self._reweight(h) if edge > self.least_edge else 1.0
-        return [
-            _level_tree([cut], np.abs(cut.edges), vote, coefficient, edge, z)
-            if cut.feature >= 0
-            else _level_tree([], np.zeros(0), vote[1:], coefficient, edge, z, abs(float(cut.edges[0])))
-            for cut, vote in zip(cuts, votes, strict=True)
-        ]
+            signed[:, k], sizes[:, k] = np.bincount(side[:, k], own, 2), np.bincount(side[:, k], np.abs(own), 2)
+        step = step_of(self.settings, vote, signed, sizes)
+        if step.edge > self.least_edge:
+            self.weight *= np.where(
+                self.weight > 0, *(np.take_along_axis(f, side, axis=0) for f in (step.for_positive, step.for_negative))
+            )
+        out = []
+        for k, cut in enumerate(cuts):
+            votes = np.zeros_like(step.vote)
+            votes[:, k] = step.vote[:, k]
+            none = cut.feature < 0
+            gain = abs(float(cut.edges[0]))
+            out.append(_level_tree([], [], step, votes[1:], gain) if none else _level_tree([cut], [gain], step, votes))
+        return out
 
 
 def _signs(cut: Cut) -> NDArray[np.float64]:
@@ -156,10 +145,8 @@ def _signs(cut: Cut) -> NDArray[np.float64]:
 def _level_tree(
     cuts: list[Cut],
     gains: Any,
+    step: Step,
     vote: NDArray[np.float32],
-    coefficient: float,
-    edge: float,
-    normalizer: float,
     constant_gain: float = 0.0,
 ) -> HammingTreeArrays:
     """A full tree with one cut a level; the gain of a level is shared by its nodes."""
@@ -175,8 +162,8 @@ def _level_tree(
         right.astype(np.int32),
         (np.asarray(gains, np.float64) / 2.0 ** np.arange(len(cuts)))[level],
         vote,
-        coefficient,
-        edge,
-        normalizer,
+        step.coefficient,
+        step.edge,
+        step.normalizer,
         constant_gain,
     )

@@ -19,6 +19,10 @@ class SparseInputError(DataError, TypeError):
     """A sparse matrix is given to what works on dense features only; also a TypeError, as scikit-learn has it."""
 
 
+class NotNumbersError(DataError, TypeError):
+    """Objects are given where numbers are wanted; also a TypeError, as scikit-learn has it."""
+
+
 class DataConversionWarning(UserWarning):
     """Labels come as a column and are read as a row; scikit-learn's warning of that name where it is in use."""
 
@@ -76,13 +80,24 @@ def features_of(
         )
     if X.dtype.kind in "SUMm":
         raise DataError(f"{owner}: X must hold numbers; it holds {X.dtype}", hint="encode such columns first")
-    X = X if X.dtype in dtypes else X.astype(dtypes[0])
-    for count, what in zip(X.shape, ("sample", "feature"), strict=True):
-        if count == 0:
-            raise DataError(f"{owner}: 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.dtype not in dtypes:
+        X = numbers_of(X, f"{owner}: X", dtypes[0])
+    check_size(X.shape, owner)
     _check_finite(X, owner, allow_nan)
     out: NDArray[Any] = X
     return out
+
+
+def check_size(shape: tuple[int, ...], owner: str) -> None:
+    """Refuse a table without rows or columns.
+
+    Raises
+    ------
+    DataError
+    """
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise DataError(f"{owner}: 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def feature_names_of(X: Any) -> NDArray[np.object_] | None:
@@ -177,7 +192,7 @@ def row_weights_of(sample_weight: ArrayLike | None, n: int, owner: str) -> NDArr
     """
     if sample_weight is None:
         return np.ones(n)
-    weight = np.array(sample_weight, dtype=np.float64, ndmin=1)
+    weight = np.atleast_1d(numbers_of(sample_weight, f"{owner}: sample_weight")).copy()
     if weight.ndim != 1:
         raise DataError(f"{owner}: Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if weight.shape == (1,) and np.ndim(sample_weight) == 0:
@@ -229,11 +244,38 @@ def class_weights_of(
         return np.where(used, weight.sum() / (np.count_nonzero(used) * np.where(used, total, 1.0)), 0.0)
     if not hasattr(class_weight, "get"):
         raise ParameterError(f"{owner}: class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
-    out = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
+    labels = classes.tolist()
+    strange = [label for label in class_weight if label not in labels]
+    if strange and any(label not in class_weight for label in labels):  # all classes named, some not in a fold: no slip
+        raise ParameterError(f"{owner}: class_weight names {strange[0]!r}, which is no class; classes are {labels[:9]}")
+    out = numbers_of([class_weight.get(label, 1.0) for label in labels], f"{owner}: class_weight")
     if not (np.isfinite(out) & (out >= 0)).all():
         k = int(np.argmin(np.isfinite(out) & (out >= 0)))
         raise ParameterError(f"{owner}: a class weight must be finite and >= 0; that of {classes[k]} is {out[k]}")
     return out
+
+
+def numbers_of(values: Any, what: str, dtype: Any = np.float64) -> NDArray[Any]:
+    """An array of numbers; `what` they are is for the message.
+
+    Raises
+    ------
+    DataError
+        If something is no number.
+
+    Examples
+    --------
+    >>> numbers_of([1, "a"], "AdaBoost: X")
+    Traceback (most recent call last):
+    structens.core.errors.DataError: AdaBoost: X must hold numbers (could not convert string to float: 'a'); encode ...
+    """
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        said = str(error).replace("np.str_", "").replace("('", "'").replace("')", "'")
+        said = "rows have different lengths" if "inhomogeneous" in said else said
+        kind = NotNumbersError if isinstance(error, TypeError) else DataError
+        raise kind(f"{what} must hold numbers ({said})", hint="encode words and labels first") from None
 
 
 def _plain_array(values: Any) -> NDArray[Any]:
@@ -245,8 +287,8 @@ def _plain_array(values: Any) -> NDArray[Any]:
             return np.asarray(values.to_numpy())
     try:
         return np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise DataError(f"rows must have the same length ({error})") from None
+    except ValueError:
+        raise DataError("rows must have the same length, as those of a table") from None
 
 
 def _check_finite(X: NDArray[Any], owner: str, allow_nan: bool) -> None:
