@@ -1,4 +1,6 @@
-"""Estimators: `fit`, `combine`, `predict`, `confidence`, `score`."""
+"""Estimators: `fit`, `combine`, `predict`, `confidence`, `score`; taggers, which are imported when they are used."""
+
+from typing import TYPE_CHECKING, Any
 
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.decoding import DECODERS
@@ -11,8 +13,14 @@ from structens.ensembles.methods import LEARNING, METHODS, default_method, make_
 from structens.ensembles.model_selection import cross_predict, folds
 from structens.ensembles.n_best import NBest
 from structens.ensembles.path_experts import PathExpertEnsemble
+from structens.ensembles.tagged import Tagged, add_experts
 from structens.ensembles.vote import Votes, rover, vote
 from structens.ensembles.voting import BestExpert, MajorityVote
+
+if TYPE_CHECKING:
+    from structens.ensembles.position_tagger import PositionTagger
+    from structens.ensembles.vector_features import MatrixFeatures, VectorWindows
+    from structens.ensembles.word_features import WordFeatures
 
 __all__ = [
     "DECODERS",
@@ -27,9 +35,15 @@ __all__ = [
     "ForwardSelection",
     "LengthGated",
     "MajorityVote",
+    "MatrixFeatures",
     "NBest",
     "PathExpertEnsemble",
+    "PositionTagger",
+    "Tagged",
+    "VectorWindows",
     "Votes",
+    "WordFeatures",
+    "add_experts",
     "cross_predict",
     "default_method",
     "folds",
@@ -37,3 +51,19 @@ __all__ = [
     "rover",
     "vote",
 ]
+
+_TAGGING = {
+    "position_tagger": ("PositionTagger",),
+    "vector_features": ("MatrixFeatures", "VectorWindows"),
+    "word_features": ("WordFeatures",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import taggers, and boosting with them, when they are used: combining needs neither."""
+    from importlib import import_module
+
+    for module, names in _TAGGING.items():
+        if name in names:
+            return getattr(import_module(f"structens.ensembles.{module}"), name)
+    raise AttributeError(f"module 'structens.ensembles' has no attribute {name!r}")

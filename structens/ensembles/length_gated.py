@@ -118,7 +118,7 @@ class LengthGated(Ensemble):
         """Borders, and the error with each, of answers from ensembles that did not learn from their record."""
         n_folds = min(self.n_folds, len(X))
         short, long = (
-            _edits(cross_predict(ensemble, X, n_folds=n_folds, seed=self.seed), X) for ensemble in (best, above)
+            _edits(cross_predict(ensemble, X, folds=n_folds, random_state=self.seed), X) for ensemble in (best, above)
         )
         length = record_lengths(X)
         borders = np.concatenate([[0], np.unique(length) + 1]).astype(np.int64)

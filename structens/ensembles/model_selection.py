@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structens.align import needs_alignment
-from structens.core import DataError, ExpertPredictions
+from structens.core import DataError, ExpertPredictions, ParameterError
 from structens.ensembles.base import Ensemble
+from structens.ensembles.tagged import Tagged
+
+if TYPE_CHECKING:
+    from structens.ensembles.position_tagger import PositionTagger
 
 
 def folds(ids: Sequence[str | int], n_folds: int = 5, seed: int = 0) -> NDArray[np.int64]:
@@ -43,40 +47,108 @@ def folds(ids: Sequence[str | int], n_folds: int = 5, seed: int = 0) -> NDArray[
     return out
 
 
+@overload
 def cross_predict(
-    ensemble: Ensemble,
+    model: Ensemble,
     X: ExpertPredictions,
+    y: None = None,
     *,
-    n_folds: int = 5,
-    seed: int = 0,
+    folds: int | Sequence[Any] = 5,
+    random_state: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Any]:
-    """Answer to every record with gold from an ensemble that did not learn from it.
+) -> list[Any]: ...
+@overload
+def cross_predict(
+    model: PositionTagger,
+    X: Sequence[Any],
+    y: Sequence[Sequence[str]],
+    *,
+    folds: int | Sequence[Any] = 5,
+    random_state: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: MutableMapping[str, Tagged] | None = None,
+) -> Tagged: ...
+@overload
+def cross_predict(
+    model: Mapping[str, PositionTagger],
+    X: Sequence[Any],
+    y: Sequence[Sequence[str]],
+    *,
+    folds: int | Sequence[Any] = 5,
+    random_state: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: MutableMapping[str, Tagged] | None = None,
+) -> dict[str, Tagged]: ...
+def cross_predict(
+    model: Any,
+    X: Any,
+    y: Sequence[Sequence[str]] | None = None,
+    *,
+    folds: int | Sequence[Any] = 5,
+    random_state: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: MutableMapping[str, Tagged] | None = None,
+) -> Any:
+    """Honest answers: each record, or sequence, is answered by what did not learn from it.
 
     Parameters
     ----------
-    ensemble : Ensemble
-        Learnt anew `n_folds` times; left learnt from the last.
-    X : ExpertPredictions
-    n_folds, seed : int
-        See `folds`.
+    model : Ensemble, PositionTagger or mapping of name to PositionTagger
+        An ensemble is learnt anew for each fold, and left learnt from the last. Taggers are not touched.
+    X : ExpertPredictions, or sequence of sequences
+        For taggers, what `PositionTagger.fit` takes.
+    y : sequence of sequences of str
+        Labels of the sequences; for taggers only.
+    folds : int or sequence
+        A number of folds, dealt by hash; sequences of the same content share one. Or the fold of each sequence.
+    random_state : int
+        Seed of the folds.
     progress : callable, optional
-        Called with the folds done and `n_folds`.
+        Called with the folds done and the number of all.
+    checkpoint : mutable mapping, optional
+        Keeps what each tagger said of each fold, and gives it back to a later call with the same data, folds and
+        parameters, which then goes on where this one was interrupted; such as `structens.io.FoldStore` of a directory.
 
     Returns
     -------
-    list
-        One answer a record, None for records without gold.
+    list, Tagged or dict of str to Tagged
+        Of an ensemble one answer a record, None for records without gold. Of a tagger labels and confidences, those of
+        several by name; `add_experts` makes them experts.
+
+    Raises
+    ------
+    DataError
+        If there are fewer records than folds, or X, y and folds do not fit each other.
 
     Examples
     --------
     >>> from structens.ensembles import BestExpert
     >>> X = ExpertPredictions.of({"a": ["x"] * 6, "b": ["y"] * 6}, gold=["y"] * 5 + ["x"])
-    >>> cross_predict(BestExpert(), X, n_folds=3)
+    >>> cross_predict(BestExpert(), X, folds=3)
     ['y', 'y', 'y', 'y', 'y', 'y']
     """
+    if isinstance(model, Ensemble):
+        if y is not None or not isinstance(folds, int):
+            raise ParameterError("records carry their gold, and folds of records are a number: leave out y")
+        return _records(model, X, folds, random_state, progress)
+    if y is None:
+        raise ParameterError("taggers learn from labels: give y")
+    from structens.ensembles.cross_tagging import cross_tag  # boosting, and what it imports, only where it is used
+
+    taggers = model if isinstance(model, Mapping) else {"": model}
+    said = cross_tag(taggers, X, y, folds, random_state, progress, checkpoint)
+    return said if isinstance(model, Mapping) else said[""]
+
+
+def _records(
+    ensemble: Ensemble,
+    X: ExpertPredictions,
+    n_folds: int,
+    random_state: int,
+    progress: Callable[[int, int], None] | None,
+) -> list[Any]:
     known = np.flatnonzero(X.has_gold)
-    fold = folds([X.ids[i] for i in known], n_folds, seed)
+    fold = folds([X.ids[i] for i in known], n_folds, random_state)
     out: list[Any] = [None] * len(X)
     asked = ensemble.align
     if asked == "auto":  # lengths may agree in all records of a fold, but not in all records

@@ -86,7 +86,7 @@ def evaluate_methods(
             progress(METHODS[method][0])
         ensemble = make_ensemble(method, **makers[method])
         if method in LEARNING:
-            answers = cross_predict(ensemble, scored, n_folds=min(n_folds, len(scored)), seed=seed)
+            answers = cross_predict(ensemble, scored, folds=min(n_folds, len(scored)), random_state=seed)
         else:
             answers = ensemble.fit(scored).predict(scored)
         systems[METHODS[method][0] + ", by length" * gated[method]] = answers
