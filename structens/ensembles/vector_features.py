@@ -12,7 +12,39 @@ from structens.core import DataError, Estimator, NotFittedError, ParameterError,
 from structens.ensembles.features import flat_vectors
 
 
-class VectorWindows(Estimator):
+class _Vectors(Estimator):
+    """What makers of features from vectors share."""
+
+    n_columns_: int
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learnt, as arrays of numbers."""
+        return {"n_columns": np.array([self.n_columns_])}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Take what `state` gave. Raises DataError if it is not that."""
+        self.n_columns_ = int(state["n_columns"][0])
+        if self.n_columns_ < 1:
+            raise DataError(f"a vector cannot have {self.n_columns_} numbers")
+        return self
+
+    def _learn(self, sequences: Sequence[Any]) -> Self:
+        values = flat_vectors(sequences).values
+        if values.size == 0:
+            raise DataError("there is no vector to learn from")
+        self.n_columns_ = int(values.shape[1])
+        return self
+
+    def _rows(self, sequences: Sequence[Any]) -> Ragged:
+        if not hasattr(self, "n_columns_"):
+            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet; call fit first")
+        rows = flat_vectors(sequences)
+        if len(rows.values) and rows.values.shape[1] != self.n_columns_:
+            raise DataError(f"vectors have {rows.values.shape[1]} numbers, those learnt from {self.n_columns_}")
+        return rows if len(rows.values) else Ragged(np.zeros((0, self.n_columns_)), rows.offsets)
+
+
+class VectorWindows(_Vectors):
     """Each position's vector, and those of its neighbours on both sides.
 
     The type of the numbers stays, so that pixels take one byte. Beyond the ends of a sequence stands `outside`. Two
@@ -55,11 +87,7 @@ class VectorWindows(Estimator):
         """
         if not isinstance(self.radius, (int, np.integer)) or self.radius < 0:
             raise ParameterError(f"radius must be a whole number >= 0; got {self.radius!r}")
-        values = flat_vectors(sequences).values
-        if values.size == 0:
-            raise DataError("there is no vector to learn from")
-        self.n_columns_ = int(values.shape[1])
-        return self
+        return self._learn(sequences)
 
     def transform(self, sequences: Sequence[Any]) -> NDArray[Any]:
         """Windows, shape (positions, (2 radius + 1) d), and 2 radius columns more if `ends`.
@@ -71,7 +99,7 @@ class VectorWindows(Estimator):
         DataError
             If a vector has not as many numbers as those learnt from.
         """
-        rows = _rows_like(sequences, self)
+        rows = self._rows(sequences)
         values, places = rows.values, rows.places
         after = np.repeat(rows.lengths, rows.lengths) - 1 - places
         parts, ends = [], []
@@ -87,7 +115,7 @@ class VectorWindows(Estimator):
         return np.concatenate(parts, axis=1)
 
 
-class MatrixFeatures(Estimator):
+class MatrixFeatures(_Vectors):
     """The user's own features: each position's vector as it is.
 
     Attributes
@@ -102,23 +130,8 @@ class MatrixFeatures(Estimator):
 
     def fit(self, sequences: Sequence[Any]) -> Self:
         """Note how many numbers a vector has. Raises DataError if there is none."""
-        values = flat_vectors(sequences).values
-        if values.size == 0:
-            raise DataError("there is no vector to learn from")
-        self.n_columns_ = int(values.shape[1])
-        return self
+        return self._learn(sequences)
 
     def transform(self, sequences: Sequence[Any]) -> NDArray[Any]:
         """The vectors, shape (positions, d). Raises NotFittedError before `fit`, DataError if d is another."""
-        return _rows_like(sequences, self).values
-
-
-def _rows_like(sequences: Sequence[Any], maker: Any) -> Ragged:
-    if not hasattr(maker, "n_columns_"):
-        raise NotFittedError(f"this {type(maker).__name__} has learnt nothing yet; call fit first")
-    rows = flat_vectors(sequences)
-    if len(rows.values) and rows.values.shape[1] != maker.n_columns_:
-        raise DataError(f"vectors have {rows.values.shape[1]} numbers, those learnt from {maker.n_columns_}")
-    if not len(rows.values):
-        return Ragged(np.zeros((0, maker.n_columns_)), rows.offsets)
-    return rows
+        return self._rows(sequences).values

@@ -174,6 +174,43 @@ class WordFeatures(Estimator):
                         out[self.columns_[name][number]] = f"{name}={value}"
         return out
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learnt, as arrays of numbers: texts as UTF-8 and their lengths."""
+        out: dict[str, NDArray[Any]] = {"n_columns": np.array([self.n_columns_])}
+        for kind, vocabulary in self.vocabulary_.items():
+            texts = [text.encode("utf-8", "surrogatepass") for text in vocabulary]
+            out[f"{kind}.text"] = np.frombuffer(b"".join(texts), np.uint8)
+            out[f"{kind}.length"] = np.array([len(text) for text in texts], np.int64)
+        return out | {f"{name}.column": column for name, column in self.columns_.items()}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Take what `state` gave.
+
+        Raises
+        ------
+        DataError
+            If it is not what `state` gives under these parameters.
+        """
+        self._check()
+        self.n_columns_ = int(state["n_columns"][0])
+        self.vocabulary_, self.columns_ = {}, {}
+        for kind, shifts in self._templates().items() if self.n_features is None else ():
+            text, length = state[f"{kind}.text"].tobytes(), state[f"{kind}.length"]
+            if (length < 0).any() or length.sum() != len(text):
+                raise DataError(f"the texts of {kind} are not as long as is said")
+            ends = np.cumsum(length).tolist()
+            texts = [text[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends, strict=False)]
+            self.vocabulary_[kind] = {value: k for k, value in enumerate(texts)}
+            for shift in shifts:
+                column = state[f"{template_name(kind, shift)}.column"]
+                good = column.dtype == np.int32 and column.shape == (len(self.vocabulary_[kind]),)
+                if not good or not ((column >= -1) & (column < self.n_columns_)).all():
+                    raise DataError(f"the columns of {template_name(kind, shift)} do not fit its values")
+                self.columns_[template_name(kind, shift)] = column
+        if self.n_columns_ < 1 or (self.n_features is not None and self.n_columns_ != self.n_features):
+            raise DataError(f"there cannot be {self.n_columns_} columns")
+        return self
+
     # ---- templates
 
     def _templates(self) -> dict[str, list[int]]:

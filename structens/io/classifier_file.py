@@ -58,18 +58,31 @@ def save_classifier(model: Classifier, path: str | Path, *, data: str = "") -> N
     ...     load_classifier(folder + "/m.structens").predict([[1.4], [1.6]]).tolist()
     ['a', 'b']
     """
+    arrays: dict[str, NDArray[Any]] = {}
+    write_model(path, {**described(model, arrays), "data": data}, arrays)
+
+
+def described(model: Classifier, arrays: dict[str, NDArray[Any]], key: str = "") -> dict[str, Any]:
+    """The header of a fitted classifier, which `classifier_of` takes; arrays go to `arrays` under names after `key`.
+
+    Raises
+    ------
+    NotFittedError, ModelError
+        As `save_classifier`.
+    """
     kind = type(model).__name__
     if kind not in CLASSIFIERS:
         raise ModelError(f"a {kind} cannot be stored in a model file; {' and '.join(CLASSIFIERS)} can")
     model._check_fitted()
-    arrays: dict[str, NDArray[Any]] = {}
-    parameters = {name: encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(False).items()}
+    parameters = {
+        name: encoded(value, f"{key}parameters.{name}", arrays) for name, value in model.get_params(False).items()
+    }
     fitted = {
-        name: encoded(value, f"fitted.{name}", arrays)
+        name: encoded(value, f"{key}fitted.{name}", arrays)
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and not name.startswith("_")
     }
-    write_model(path, {"kind": kind, "parameters": parameters, "fitted": fitted, "data": data}, arrays)
+    return {"kind": kind, "parameters": parameters, "fitted": fitted}
 
 
 def load_classifier(path: str | Path) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,11 @@ from structens.ensembles.recipe import ALL_RULES
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
 from structens.io.model_file import read_model, write_model
 from structens.io.normalize import Folding
+from structens.io.tagger_file import TAGGERS, save_tagger, tagger_of
 from structens.io.two_view_file import TWO_VIEWS, save_two_views, two_views_of
+
+if TYPE_CHECKING:
+    from structens.ensembles import PositionTagger
 
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
@@ -36,13 +40,17 @@ KINDS: dict[str, type[Ensemble]] = {
 
 
 def save(
-    ensemble: Ensemble | Classifier, path: str | Path, *, reading: dict[str, Any] | None = None, data: str = ""
+    ensemble: Ensemble | Classifier | PositionTagger,
+    path: str | Path,
+    *,
+    reading: dict[str, Any] | None = None,
+    data: str = "",
 ) -> None:
     """Write a fitted ensemble, or a classifier, to one `.structens` file.
 
     Parameters
     ----------
-    ensemble : Ensemble, or AdaBoost, AdaBoostMH, CoBoost or DLCoTrain
+    ensemble : Ensemble, PositionTagger, or AdaBoost, AdaBoostMH, CoBoost or DLCoTrain
     path : str or Path
         Written aside and renamed: an interrupted run leaves the old file.
     reading : dict, optional
@@ -72,13 +80,16 @@ def save(
     if isinstance(ensemble, Classifier):
         save_classifier(ensemble, path, data=data)
         return
+    if not isinstance(ensemble, Ensemble):
+        save_tagger(ensemble, path, reading=reading, data=data)
+        return
     arrays: dict[str, NDArray[Any]] = {}
     header = {**_described(ensemble, arrays, ""), "reading": reading or {}, "data": data}
     write_model(path, header, arrays)
 
 
 def load(path: str | Path) -> Any:
-    """Read an ensemble or a classifier. Runs no code from the file.
+    """Read an ensemble, a tagger or a classifier. Runs no code from the file.
 
     Raises
     ------
@@ -90,6 +101,8 @@ def load(path: str | Path) -> Any:
         return classifier_of(header, arrays, str(path))
     if str(header.get("kind")) in TWO_VIEWS:
         return two_views_of(header, arrays, str(path))
+    if str(header.get("kind")) in TAGGERS:
+        return tagger_of(header, arrays, str(path))
     return _ensemble_of(header, arrays, path)
 
 
@@ -108,6 +121,10 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
 def _ensemble_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path) -> Ensemble:
     if str(header.get("kind")) in (*CLASSIFIERS, *TWO_VIEWS):
         raise ModelError(f"{path}: the model is a classifier of features, {header['kind']}, not an ensemble of experts")
+    if str(header.get("kind")) in TAGGERS:
+        raise ModelError(
+            f"{path}: the model is a tagger of sequences, not an ensemble of experts; structens tag uses it"
+        )
     if str(header.get("kind")) not in KINDS:
         raise ModelError(f"{path}: a model of kind {header.get('kind')!r} is unknown; it may need a newer structens")
     try:
