@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "core": ["Alphabet", "Automaton", "ExpertPredictions", "Ragged", "Slots", "StructensError"],
         "losses": ["AdditiveLoss", "CostMatrix", "Hamming", "LinearBleu", "NGramGain"],
         "ensembles": [
+            "AutoEnsemble",
             "BestExpert",
             "DeepESPBoost",
             "ESPBoost",

@@ -78,9 +78,10 @@ def test_data_on_standard_output_and_words_on_standard_error():
     put()
     result = run("combine", "e.jsonl", "--table")
     assert [row["id"] for row in result.rows] == [f"r{k}" for k in range(40)]
-    assert result.rows[0].keys() == {"id", "prediction", "confidence", "experts"}
+    assert result.rows[0].keys() == {"id", "prediction", "confidence", "confidence_record", "experts"}
     assert "H_MVote" in result.err
-    assert result.err.splitlines()[-1].startswith("combined 40 records of 4 experts by H_MVote (tie expert, beta ")
+    assert result.err.splitlines()[-2].startswith("auto took ")
+    assert result.err.splitlines()[-1].startswith("combined 40 records of 4 experts by auto (took ")
     assert run("fit", "e.jsonl", "-o", "m.structens").out == ""
     assert run("combine", "e.jsonl", "-o", "out.jsonl").out == ""
     assert run("evaluate", "e.jsonl").err == ""
@@ -100,12 +101,9 @@ def test_summary_as_json():
     assert strict(to_output.err) == {**summary, "output": None}
     assert to_output.out == Path("o.jsonl").read_text()
     assert (summary["records"], summary["experts"], summary["learnt_from"]) == (40, 4, 40)
-    assert (summary["method"], summary["tie"], summary["output"], summary["absent"]) == (
-        "mvote",
-        "expert",
-        "o.jsonl",
-        {},
-    )
+    assert (summary["method"], summary["output"], summary["absent"]) == ("auto", "o.jsonl", {})
+    assert summary["explanation"].startswith(summary["took"])
+    assert run("combine", "e.jsonl", "-o", "o.jsonl", "--json", "--method", "mvote").json["tie"] == "expert"
     assert run("fit", "e.jsonl", "-o", "m", "--json", "--method", "best").json["expert"] == "alpha"
 
 
@@ -200,7 +198,7 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
 def test_a_model_answers_as_a_run_without_one(method, kind):
     put(kind=kind)
     options = ["--method", method, "--casefold", "--seed", "5"]
-    options += [] if method in ("best", "vote", "rover", "sle") else ["--tie", "position"]
+    options += [] if method in ("auto", "best", "vote", "rover", "sle") else ["--tie", "position"]
     options += [] if method == "best" else ["--ties", "random"]
     without = run("combine", "e.jsonl", *options)
     assert run("fit", "e.jsonl", "-o", "m.structens", *options).code == 0
@@ -274,10 +272,11 @@ def test_experts_of_a_model():
     )
     fewer = run("combine", "-", "-m", "m.structens", stdin=lines({"id": 1, "experts": {"gamma": ["a", "b"]}}).encode())
     assert fewer.answers == {1: ["a", "b"]}
-    assert fewer.rows[0]["confidence"] == [1.0, 1.0]
+    assert min(fewer.rows[0]["confidence"]) > 0.99
     assert "answers missing, which do not vote: alpha 1, beta 1" in fewer.err
     nobody = run("combine", "-", "-m", "m.structens", stdin=lines({"id": 1, "experts": {"gamma": None}}).encode())
-    assert nobody.rows == [{"id": 1, "prediction": None, "confidence": [], "experts": []}]
+    silent = {"id": 1, "prediction": None, "confidence": [], "confidence_record": None, "experts": []}
+    assert nobody.rows == [silent]
 
 
 def test_models_that_cannot_be_used():

@@ -252,6 +252,7 @@ def parameters():
     behind = [
         structens.read_records,
         structens.iter_records,
+        structens.AutoEnsemble,
         structens.BestExpert,
         structens.MajorityVote,
         structens.PathExpertEnsemble,

@@ -134,7 +134,7 @@ UNUSED = [
     (["--method", "best", "--tie", "label"], "it is for method rand, mvote"),
     (["--method", "cv", "--use-confidence", "average"], "it is for method vote or rover"),
     (["--method", "vote", "--alpha", "0.2"], "use_confidence average or maximum"),
-    (["--method", "best", "--decode", "mbr"], "it is for method vote, rover"),
+    (["--method", "best", "--decode", "mbr"], "it is for method auto, vote, rover"),
     (["--ngram-order", "3"], "it is for loss ngram"),
     (["--method", "cv", "--union-bound"], "it is for method rand, mvote"),
     (["--tie", "label", "--absent", "neutral"], "it is not for rules"),

@@ -49,6 +49,7 @@ def combine(
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
     min_len: o.MinLen = None,
+    time_limit: o.TimeLimit = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
@@ -82,8 +83,9 @@ def combine(
     """Combine several systems' outputs into one better output for every record.
 
     Without a model, records that carry gold are learnt from and every record is combined; with no gold at all it is a
-    vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it. What was
-    done is said on standard error in one line. With --online, weights change as gold arrives: no answer rests on the
+    vote. The output has the type of the input, a confidence for every unit, and the experts that proposed it; with
+    method auto confidences are probabilities, and there is one for the whole record. What was done is said on standard
+    error in one line. With --online, weights change as gold arrives: no answer rests on the
     gold of its own or of a later record. Many learning rates are tried side by side, and the one leads whose answers so
     far were best, unless --beta or --learner says otherwise.
     """
@@ -211,6 +213,7 @@ def rendered(
             fields=done.X.fields if with_fields else None,
             present=np.logical_or.reduce(done.X.present, axis=1),
             n_best=None if listed is None or texts is None else (texts, listed.probability, listed.offsets),
+            record_confidence=done.record_confidence,
         )
 
 

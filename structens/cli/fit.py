@@ -37,6 +37,7 @@ def fit(
     null_confidence: o.NullConfidence = 0.5,
     ties: o.Ties = "order",
     min_len: o.MinLen = None,
+    time_limit: o.TimeLimit = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,

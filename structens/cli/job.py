@@ -16,7 +16,9 @@ from structens.cli.options import chosen_experts
 from structens.cli.unused import refuse_unused
 from structens.core import DataError, ExpertPredictions
 from structens.ensembles import (
+    LEARNING,
     METHODS,
+    AutoEnsemble,
     Combined,
     Ensemble,
     ESPBoost,
@@ -56,6 +58,7 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     bounds: dict[str, float] = field(default_factory=dict)
     caveat: str = ""
+    explanation: str = ""
 
     def count(self, done: Combined) -> None:
         """Add a batch."""
@@ -73,6 +76,10 @@ class Tally:
     def describe(self, ensemble: Ensemble) -> None:
         """Note the method and what it settled on."""
         self.method = self.method or method_of(ensemble)
+        if isinstance(ensemble, AutoEnsemble):
+            self.details = {"took": name_of(ensemble.chosen_)}
+            self.explanation = ensemble.explanation_
+            return
         if isinstance(ensemble, LengthGated):
             self.describe(ensemble.long_)
             self.details |= {"from length": ensemble.min_len_, "below": ensemble.short_.best_}
@@ -112,6 +119,7 @@ class Tally:
             "method": self.method,
             **self.details,
             "learnt_from": self.n_learnt,
+            **({"explanation": self.explanation} if self.explanation else {}),
             **({"regret": self.bounds.get("regret"), "bounds": self.bounds} if self.bounds else {}),
             "ties": self.n_ties,
             "records_without_answer": self.n_empty,
@@ -165,6 +173,8 @@ def method_of(ensemble: Ensemble) -> str:
     """Name on the command line of an ensemble's method."""
     if isinstance(ensemble, PathExpertEnsemble):
         return {"fplcv": "fpl-cv", "fplrand": "fpl-rand"}.get(ensemble.rule, ensemble.rule)
+    if isinstance(ensemble, AutoEnsemble):
+        return "auto"
     if isinstance(ensemble, LengthGated):
         return method_of(ensemble.long_)
     if hasattr(ensemble, "best_"):
@@ -174,6 +184,17 @@ def method_of(ensemble: Ensemble) -> str:
     if isinstance(ensemble, EspEnsemble):
         return "esp-boost" if isinstance(ensemble, ESPBoost) else "deep-esp-boost"
     return "vote" if getattr(ensemble, "use_confidence", "none") == "none" else "rover"
+
+
+def name_of(method: str) -> str:
+    """Name in sentences of a method, or of auto's pool of several.
+
+    Examples
+    --------
+    >>> name_of("mvote"), name_of("pool")
+    ('H_MVote', 'pool')
+    """
+    return METHODS[method][0] if method in METHODS else method
 
 
 def learnt(
@@ -210,12 +231,12 @@ def learnt(
         If an option given changes nothing.
     """
     n_gold = int(X.has_gold.sum())
-    tally.method = method or default_method(n_gold > 0)
+    tally.method = method or default_method(n_gold > 0, given)
     if method is None:
         why = f", the default where {'there is' if n_gold else 'no record has'} gold"
         refuse_unused(given, [tally.method, *beside], chosen, why)
     ensemble = make_ensemble(tally.method, **chosen)
-    tally.n_learnt = n_gold if ensemble.needs_gold else 0
+    tally.n_learnt = n_gold if ensemble.needs_gold or tally.method in LEARNING else 0
     with progress(f"learning {METHODS[tally.method][0]}", quiet=quiet, total=1) as step, located(X):
         ensemble.fit(X)
         step(1)
@@ -340,4 +361,6 @@ def summarise(tally: Tally, *, json: bool, quiet: bool) -> None:
         listed = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.absent.items())[:5])
         more = f" and {len(tally.absent) - 5} more" if len(tally.absent) > 5 else ""
         say(f"note: answers missing, which do not vote: {listed}{more}")
+    if tally.explanation:
+        say(f"{tally.method} took {tally.explanation}")
     say(tally.sentence())

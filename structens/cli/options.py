@@ -112,8 +112,8 @@ Method = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         callback=known_method,
-        help="best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost or deep-esp-boost "
-        "(default: mvote where there is gold, else rover).",
+        help="auto, best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost or deep-esp-boost "
+        "(default: auto where there is gold, else rover).",
     ),
 ]
 Unit = Annotated[
@@ -248,6 +248,10 @@ Restrict = Annotated[
         "and charged most (per_round), or leave for good (permanent). Default: only answers are constrained.",
     ),
 ]
+TimeLimit = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(help="auto: seconds after which no further method is tried; what is left out is said."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the run's summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
@@ -272,6 +276,7 @@ READING = ("unit", "normalize", "casefold", "strip_punct")
 LEARNING = (
     *("align", "tie", "loss", "ngram_order", "beta", "learner", "absent", "share", "epsilon", "noise", "delta"),
     *("union_bound", "use_confidence", "alpha", "null_confidence", "ties", "decode", "restrict", "min_len", "seed"),
+    "time_limit",
 )
 """Options of the methods."""
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.decoding import DECODERS
 from structens.ensembles.deep_esp_boost import DeepESPBoost
@@ -27,6 +28,7 @@ __all__ = [
     "LEARNING",
     "MBR",
     "METHODS",
+    "AutoEnsemble",
     "BestExpert",
     "Combined",
     "DeepESPBoost",

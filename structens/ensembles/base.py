@@ -34,7 +34,7 @@ class Combined:
     prediction : Ragged of int32, n rows
         Codes of ``X.alphabet``.
     confidence : ndarray of float64, shape (n_units,)
-        Share of the vote behind each unit, in [0, 1].
+        Share of the vote behind each unit, in [0, 1]; where it is calibrated, the probability that the unit is right.
     support : ndarray of bool, shape (n_units, p)
         The experts that proposed the unit.
     source : ndarray of int64, shape (n_units,)
@@ -45,6 +45,8 @@ class Combined:
         What a user should know, such as positions beyond those learnt.
     n_best : NBest or None
         Other likely answers, where they were asked for.
+    record_confidence : ndarray of float64, shape (n,), or None
+        Probability that the whole answer is right, where it is calibrated.
     """
 
     X: ExpertPredictions
@@ -55,6 +57,7 @@ class Combined:
     n_ties: NDArray[np.int64]
     notes: tuple[str, ...] = ()
     n_best: NBest | None = None
+    record_confidence: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)

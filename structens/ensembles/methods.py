@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from structens.core import ParameterError
+from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Ensemble
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
@@ -21,6 +22,7 @@ def _rover(**options: Any) -> Ensemble:
 
 
 METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
+    "auto": ("auto", AutoEnsemble),
     "best": ("best expert", BestExpert),
     "vote": ("majority", MajorityVote),
     "rover": ("ROVER", _rover),
@@ -37,8 +39,11 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
 }
 """Name on the command line -> (name in tables, maker)."""
 
-LEARNING = ("best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle", "esp-boost", "deep-esp-boost")
-"""Methods that need gold."""
+LEARNING = (
+    *("auto", "best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle"),
+    *("esp-boost", "deep-esp-boost"),
+)
+"""Methods that learn from gold."""
 
 
 def make_ensemble(method: str, *, min_len: int | str | None = None, **options: Any) -> Ensemble:
@@ -46,14 +51,15 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
 
     Parameters
     ----------
-    method : {"best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle", "esp-boost",
-            "deep-esp-boost"}
+    method : {"auto", "best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle",
+            "esp-boost", "deep-esp-boost"}
     min_len : int or "auto", optional
         Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options
-        Parameters of `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost` (but its `beta`),
-        or `ForwardSelection` (but its `tie`): these two mean something else elsewhere. Those that the method does not
-        have, or that would change nothing, are left out, so that one set of options serves several methods.
+        Parameters of `AutoEnsemble`, `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost`
+        (but its `beta`), or `ForwardSelection` (but its `tie`): these two mean something else elsewhere. Those that the
+        method does not have, or that would change nothing, are left out, so that one set of options serves several
+        methods.
 
     Raises
     ------
@@ -124,12 +130,22 @@ _NO_OPTION = "it is for base "
 """What the commands have no option for, so that only another method would help."""
 
 
-def default_method(has_gold: bool) -> str:
-    """The method taken when none is asked for: H_MVote where there is gold, ROVER where there is none.
+def default_method(has_gold: bool, given: Collection[str] = ()) -> str:
+    """The method taken when none is asked for: auto where there is gold, ROVER where there is none.
+
+    Where options are given that auto has not, it is H_MVote in place of auto: most of them are its own.
+
+    Parameters
+    ----------
+    has_gold : bool
+    given : collection of str
+        Options given.
 
     Examples
     --------
-    >>> default_method(True), default_method(False)
-    ('mvote', 'rover')
+    >>> default_method(True), default_method(True, ["tie"]), default_method(False)
+    ('auto', 'mvote', 'rover')
     """
-    return "mvote" if has_gold else "rover"
+    if not has_gold:
+        return "rover"
+    return "auto" if _known("auto").issuperset(given) else "mvote"

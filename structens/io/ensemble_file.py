@@ -13,6 +13,7 @@ from structens.boosting.two_views import TwoViewClassifier
 from structens.core import ExpertPredictions, ModelError
 from structens.core.units import cut
 from structens.ensembles import (
+    AutoEnsemble,
     BestExpert,
     DeepESPBoost,
     Ensemble,
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
     # a file can name no other class
-    for kind in (BestExpert, DeepESPBoost, ESPBoost, MajorityVote, PathExpertEnsemble, ForwardSelection, LengthGated)
+    for kind in (
+        *(AutoEnsemble, BestExpert, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated, MajorityVote),
+        PathExpertEnsemble,
+    )
 }
 
 
@@ -155,7 +159,11 @@ def parts(ensemble: Ensemble) -> list[Ensemble]:
     >>> parts(LengthGated(min_len=2).fit(ExpertPredictions.of({"a": ["b"]}, gold=["b"])))
     [PathExpertEnsemble(align='never'), BestExpert(align='never')]
     """
-    return [value for name, value in sorted(vars(ensemble).items()) if name.endswith("_") and _is_ensemble(value)]
+    found: list[Ensemble] = []
+    for name, value in sorted(vars(ensemble).items()):
+        if name.endswith("_"):
+            found += [one for one in (value if isinstance(value, list) else [value]) if _is_ensemble(one)]
+    return found
 
 
 def _is_ensemble(value: Any) -> bool:

@@ -15,7 +15,7 @@ from structens.core import Alphabet, DataError, ParameterError, Ragged
 from structens.core.units import SEPARATOR
 from structens.io.output import atomic_output, is_special
 
-RESERVED = frozenset({"id", "prediction", "confidence", "experts", "nbest"})
+RESERVED = frozenset({"id", "prediction", "confidence", "confidence_record", "experts", "nbest"})
 """Keys of the output that a kept field cannot have."""
 
 _DECIMALS = 6
@@ -26,6 +26,14 @@ class _Line(msgspec.Struct):
     id: str | int
     prediction: Any
     confidence: Any
+    experts: Any
+
+
+class _CalibratedLine(msgspec.Struct):
+    id: str | int
+    prediction: Any
+    confidence: Any
+    confidence_record: Any
     experts: Any
 
 
@@ -82,6 +90,7 @@ def render_batch(
     fields: Sequence[Mapping[str, Any]] | None = None,
     present: NDArray[np.bool_] | None = None,
     n_best: tuple[Ragged, NDArray[np.float64], NDArray[np.int64]] | None = None,
+    record_confidence: NDArray[np.float64] | None = None,
 ) -> bytes:
     """JSON Lines of a batch of predictions.
 
@@ -105,6 +114,8 @@ def render_batch(
     n_best : (texts, probabilities, offsets), optional
         Other answers, in codes; those of record i are ``offsets[i]:offsets[i + 1]``. Written as ``nbest``, a list of
         [answer, probability]; empty where there is no prediction.
+    record_confidence : ndarray of float64, shape (n,), optional
+        Probability that the whole answer is right, written as ``confidence_record``; null where there is no prediction.
 
     Raises
     ------
@@ -132,12 +143,19 @@ def render_batch(
     numbers = np.round(np.asarray(confidence, dtype=np.float64), _DECIMALS).tolist()
     experts = _experts(support, names)
     cuts = list(pairwise(prediction.offsets.tolist()))
-    lines: Any = [
-        _Line(i, answer, numbers[a:b], experts[a:b]) for i, answer, (a, b) in zip(ids, answers, cuts, strict=True)
-    ]
+    rows = zip(ids, answers, cuts, strict=True)
+    lines: Any
+    if record_confidence is None:
+        lines = [_Line(i, answer, numbers[a:b], experts[a:b]) for i, answer, (a, b) in rows]
+    else:
+        sure = np.round(record_confidence, _DECIMALS).tolist()
+        lines = [
+            _CalibratedLine(i, answer, numbers[a:b], None if answer is None else c, experts[a:b])
+            for (i, answer, (a, b)), c in zip(rows, sure, strict=True)
+        ]
     if n_best is not None:
-        rows = _listed(n_best, alphabet, unit, [True] * n if present is None else present.tolist())
-        lines = [{**msgspec.structs.asdict(line), "nbest": row} for line, row in zip(lines, rows, strict=True)]
+        others = _listed(n_best, alphabet, unit, [True] * n if present is None else present.tolist())
+        lines = [{**msgspec.structs.asdict(line), "nbest": row} for line, row in zip(lines, others, strict=True)]
     if fields is not None:
         lines = [_with_fields(line, kept) for line, kept in zip(lines, fields, strict=True)]
     return _encode_lines(lines)

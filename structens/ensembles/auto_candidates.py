@@ -1,0 +1,119 @@
+"""Which methods `AutoEnsemble` tries, in which order, and what it takes by their out-of-fold errors.
+
+With little gold few methods are tried, since the least of many uncertain errors is a bad guide, and a method that says
+more about the data must be better by more than chance before it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.core import ParameterError
+
+SIMPLE_FIRST = ("best", "vote", "rover", "mvote", "cv", "last", "sle")
+"""From the simplest on; what is not named is less simple, in the order of the candidates."""
+CANDIDATES: tuple[tuple[str, int], ...] = (
+    ("mvote", 2),
+    ("best", 2),
+    ("vote", 2),
+    ("sle", 20),
+    ("cv", 20),
+)
+"""Method and the least number of records with gold from which on it is tried, in the order of expected use."""
+POOL = "pool"
+"""Name of the log-linear pool of all candidates."""
+FEWEST_FOR_POOL = 30
+"""Records with gold."""
+CERTAIN_FROM = 100
+"""Records with gold from which on the least error is taken, significant or not."""
+
+
+def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """Methods to try, the most useful first.
+
+    Parameters
+    ----------
+    n_gold : int
+        Records with gold.
+    asked : sequence of str, optional
+        Those of the user; then no others.
+    known : sequence of str
+        Methods that there are.
+
+    Raises
+    ------
+    ParameterError
+        If one asked for is unknown.
+
+    Examples
+    --------
+    >>> candidates_of(5, None, ("best", "vote", "mvote", "sle")), candidates_of(1, None, ("best", "vote", "mvote"))
+    (['mvote', 'best', 'vote'], [])
+    """
+    if asked is not None:
+        for name in asked:
+            if name not in known:
+                raise ParameterError(f"candidates must be of {', '.join(known)}; got {name!r}")
+        return list(dict.fromkeys(asked))
+    return [name for name, fewest in CANDIDATES if n_gold >= fewest and name in known]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Out-of-fold errors of one candidate.
+
+    Parameters
+    ----------
+    name : str
+    errors : ndarray of float64, shape (n,)
+        Edit distance of each record's answer.
+    """
+
+    name: str
+    errors: NDArray[np.float64]
+
+
+def choose(trials: Sequence[Trial]) -> tuple[str, str]:
+    """The candidate to take, and the one with the least error.
+
+    They are the same with `CERTAIN_FROM` records or more; with fewer the simplest candidate is taken whose error is
+    larger by no more than one standard error of the difference (Breiman, Friedman, Olshen and Stone, "Classification
+    and Regression Trees", 1984, section 3.4.3, here of paired differences).
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        From the simplest on.
+
+    Examples
+    --------
+    >>> few = [Trial("best", np.array([1.0, 0, 0, 1, 0])), Trial("mvote", np.array([0.0, 1, 0, 0, 0]))]
+    >>> choose(few), choose([Trial(t.name, np.tile(t.errors, 40)) for t in few])
+    (('best', 'mvote'), ('mvote', 'mvote'))
+    """
+    totals = [float(trial.errors.sum()) for trial in trials]
+    least = trials[int(np.argmin(totals))]
+    if len(least.errors) >= CERTAIN_FROM:
+        return least.name, least.name
+    for trial in trials:
+        worse = trial.errors - least.errors
+        slack = np.sqrt(len(worse)) * worse.std(ddof=1)
+        if worse.sum() <= slack * (1.0 + 1e-9):
+            return trial.name, least.name
+    return least.name, least.name
+
+
+def by_simplicity(names: Sequence[str]) -> list[str]:
+    """Candidates from the simplest on.
+
+    Examples
+    --------
+    >>> by_simplicity(["sle", "other", "best"])
+    ['best', 'sle', 'other']
+    """
+    rank: Mapping[str, int] = {name: i for i, name in enumerate(SIMPLE_FIRST)}
+    return sorted(names, key=lambda name: rank.get(name, len(rank) + names.index(name)))

@@ -1,0 +1,202 @@
+"""Out-of-fold answers on slots that are made once: what a method says of records that it did not learn from.
+
+Folds are whole records. Slots, which do not depend on the fold, are shared by all methods and folds. A method never
+sees the gold of a record that it answers, not even in the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.core import UNKNOWN, ExpertPredictions, Ragged, Slots
+from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.voting import MajorityVote
+from structens.losses.hits import judge
+
+
+class Said(NamedTuple):
+    """What a method says of records.
+
+    Attributes
+    ----------
+    done : Combined
+    share : ndarray of float64, shape (n_slots, p)
+        Probability of each label of each slot, at its first supporter; -1 elsewhere.
+    """
+
+    done: Combined
+    share: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Answers beside gold.
+
+    Parameters
+    ----------
+    errors : ndarray of float64, shape (n,)
+        Edit distance of each answer to the nearest reference.
+    hit : ndarray of bool, shape (n_units,)
+        The units of the answers that are right.
+    """
+
+    errors: NDArray[np.float64]
+    hit: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Records with gold, their slots, and folds of them.
+
+    Parameters
+    ----------
+    slots : Slots
+    X : ExpertPredictions
+    aligned : bool
+        Whether the slots come from alignment.
+    fold : ndarray of int64, shape (n,)
+        Number of each record's fold, from 0.
+    """
+
+    slots: Slots
+    X: ExpertPredictions
+    aligned: bool
+    fold: NDArray[np.int64]
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+    def learnt(self, ensemble: Ensemble, outside: int | None = None) -> Ensemble:
+        """Let an ensemble learn from all records, or from those outside a fold."""
+        if outside is None:
+            return learn_on(ensemble, self.slots, self.X, self.aligned)
+        slots, X, _ = part(self.slots, self.X, np.flatnonzero(self.fold != outside))
+        return learn_on(ensemble, slots, X, self.aligned)
+
+    def out_of_fold(self, ensemble: Ensemble, *, after: Callable[[int], None] | None = None) -> Said:
+        """What an ensemble says of each record when it has learnt from the other folds.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Learnt anew for each fold, or once if it learns nothing.
+        after : callable, optional
+            Called with the number of folds done; what it raises ends the work.
+
+        Examples
+        --------
+        >>> from structens.align import align
+        >>> from structens.ensembles import BestExpert
+        >>> X = ExpertPredictions.of({"a": ["x"] * 6, "b": ["y"] * 6}, gold=["y"] * 5 + ["x"])
+        >>> Learning(align(X), X, False, np.arange(6) % 3).out_of_fold(BestExpert()).done.answers
+        ['y', 'y', 'y', 'y', 'y', 'y']
+        """
+        blind, unknown = without_gold(self.slots, self.X)
+        if not ensemble.needs_gold:
+            return say(learn_on(ensemble, blind, unknown, self.aligned), blind, unknown)
+        share = np.empty(self.slots.labels.shape)
+        rows, parts = [], []
+        for k in range(self.n_folds):
+            self.learnt(ensemble, outside=k)
+            inside = np.flatnonzero(self.fold == k)
+            slots, X, places = part(blind, unknown, inside)
+            said = say(ensemble, slots, X)
+            share[np.isin(self.slots.record, inside)] = said.share
+            rows.append(inside)
+            parts.append(replace(said.done, source=np.append(places, -1)[said.done.source]))
+            if after is not None:
+                after(k + 1)
+        return Said(merged(parts, rows, unknown), share)
+
+
+def learn_on(ensemble: Ensemble, slots: Slots, X: ExpertPredictions, aligned: bool) -> Ensemble:
+    """Let an ensemble learn from slots that are there already.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    slots : Slots
+    X : ExpertPredictions
+        The same records, all with gold if the ensemble needs any.
+    aligned : bool
+        Whether the slots come from alignment.
+    """
+    if type(ensemble).fit not in (Ensemble.fit, MajorityVote.fit):  # it looks at more than slots
+        ensemble.align = "always" if aligned else "never"
+        return ensemble.fit(X)
+    ensemble.names_, ensemble.aligned_ = X.names, aligned
+    if ensemble.needs_gold:
+        ensemble._learn(slots, X)
+    return ensemble
+
+
+def without_gold(slots: Slots, X: ExpertPredictions) -> tuple[Slots, ExpertPredictions]:
+    """The same records, gold unknown."""
+    nothing = np.zeros(len(X) + 1, dtype=np.int64)
+    return (
+        replace(slots, gold=np.full_like(slots.gold, UNKNOWN), unplaced=np.zeros_like(slots.unplaced)),
+        replace(X, references=X.references[:0], reference_offsets=nothing),
+    )
+
+
+def say(ensemble: Ensemble, slots: Slots, X: ExpertPredictions) -> Said:
+    """Answers and probabilities of a learnt ensemble."""
+    return Said(ensemble._decided(slots, X, 0), ensemble._shares(slots, X))
+
+
+def part(
+    slots: Slots, X: ExpertPredictions, rows: NDArray[np.int64]
+) -> tuple[Slots, ExpertPredictions, NDArray[np.int64]]:
+    """Some records, their slots, and the places of their units in ``X.hypotheses.values``."""
+    p = X.n_experts
+    units = Ragged(np.arange(len(X.hypotheses.values), dtype=np.int64), X.hypotheses.offsets)
+    places = units[(rows[:, None] * p + np.arange(p)).ravel()].values
+    inside = np.full(len(units.values) + 1, -1, dtype=np.int64)  # the last is for -1: nothing said
+    inside[places] = np.arange(len(places))
+    those = slots[rows]
+    return replace(those, source=inside[those.source]), X[rows], places
+
+
+def merged(parts: Sequence[Combined], rows: Sequence[NDArray[np.int64]], X: ExpertPredictions) -> Combined:
+    """Answers to all records from those to disjoint sets of them, whose sources are places in all of X."""
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    texts = Ragged.from_lengths(
+        np.concatenate([one.prediction.values for one in parts]),
+        np.concatenate([one.prediction.lengths for one in parts]),
+    )
+    units = Ragged(np.arange(len(texts.values)), texts.offsets)[order].values
+    return Combined(
+        X=X,
+        prediction=texts[order],
+        confidence=np.concatenate([one.confidence for one in parts])[units],
+        support=np.concatenate([one.support for one in parts])[units],
+        source=np.concatenate([one.source for one in parts])[units],
+        n_ties=np.concatenate([one.n_ties for one in parts])[order],
+    )
+
+
+def judged(text: Ragged, X: ExpertPredictions) -> Judged:
+    """Errors and hits of answers to records with gold.
+
+    Examples
+    --------
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig"]}, gold=["cat", "dog"])
+    >>> found = judged(X.hypotheses, X)
+    >>> found.errors.tolist(), found.hit.tolist()
+    ([0.0, 1.0], [True, True, True, True, False, True])
+    """
+    rows, cuts = X.references.to_list(), X.reference_offsets.tolist()
+    found = [judge(rows[a:b], answer) for answer, (a, b) in zip(text.to_list(), pairwise(cuts), strict=True)]
+    hits = [one.hit for one in found]
+    return Judged(
+        np.array([one.errors for one in found], dtype=np.float64),
+        np.concatenate([np.zeros(0, np.bool_), *hits]),
+    )
