@@ -166,7 +166,7 @@ def test_choice_by_errors():
     worse = Trial("best", np.ones(6))
     assert choose([worse, clear])[0] == "sle"  # a difference without spread is certain
     assert candidates_of(1, None, list(METHODS)) == []
-    assert set(candidates_of(3, None, list(METHODS))) == {"best", "vote", "mvote"}
+    assert set(candidates_of(3, None, list(METHODS))) == {"best", "vote", "mvote", "sle"}
     with pytest.raises(ParameterError, match="candidates must be of auto, best"):
         candidates_of(9, ["nope"], list(METHODS))
 
@@ -224,8 +224,8 @@ def test_time_limit_leaves_out_and_says_so(monkeypatch):
     X = noisy(40)
     seconds = iter(range(0, 10_000, 5))
     monkeypatch.setattr("structens.ensembles.auto.time.monotonic", lambda: float(next(seconds)))
-    model = AutoEnsemble(time_limit=20.0).fit(X)
-    assert list(model.held_out_) == ["vote", "mvote", "pool"]  # a vote takes no time
+    model = AutoEnsemble(("mvote", "best", "vote", "sle", "cv"), time_limit=20.0).fit(X)
+    assert list(model.held_out_) == ["mvote", "vote", "pool"]  # a vote takes no time
     assert model.skipped_ == ["best", "sle", "cv"]
     assert model.explanation_.endswith("5 folds of 40 records; no time for best expert, H_SLE, H_CV)")
     for wrong in (0.0, -1, "soon", float("nan")):

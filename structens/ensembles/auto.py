@@ -24,7 +24,7 @@ from structens.ensembles.auto_candidates import (
     FEWEST_FOR_POOL,
     POOL,
     Trial,
-    by_simplicity,
+    by_preference,
     candidates_of,
     choose,
 )
@@ -105,9 +105,9 @@ class AutoEnsemble(Ensemble):
     ...                           "c": ["cut", "dog", "sin", "pin"] * 5}, gold=["cat", "dig", "sun", "pen"] * 5)
     >>> model = AutoEnsemble().fit(X)
     >>> model.chosen_, model.predict({"a": ["tap"], "b": ["tip"], "c": ["tip"]})
-    ('best', ['tap'])
+    ('sle', ['tap'])
     >>> model.explanation_
-    'best expert, least error: 0.00 % of units wrong out of fold (H_MVote 0.00, ...; 5 folds of 20 records)'
+    'H_SLE, least error: 0.00 % of units wrong out of fold (H_MVote 0.00, ...; 5 folds of 20 records)'
     """
 
     chosen_: str
@@ -183,7 +183,7 @@ class AutoEnsemble(Ensemble):
         if len(said) > 1 and len(learning.X) >= FEWEST_FOR_POOL:
             said[POOL] = self._pool_out_of_fold(learning, [one.share for one in said.values()])
             errors[POOL] = judged(said[POOL].done.prediction, learning.X).errors
-        order = by_simplicity(list(errors))
+        order = by_preference(list(errors))
         self.chosen_, least = choose([Trial(name, errors[name]) for name in order])
         units = max(int(learning.X.references.lengths[learning.X.reference_offsets[:-1]].sum()), 1)
         self.held_out_ = {name: float(errors[name].sum() / units) for name in order}
@@ -260,7 +260,7 @@ class AutoEnsemble(Ensemble):
     def _explained(self, least: str, learning: Learning) -> str:
         why = "least error"
         if least != self.chosen_:
-            why = f"simplest within one standard error of the least, that of {_title(least)}"
+            why = f"preferred: within one standard error of the least, that of {_title(least)}"
         rest = sorted((name for name in self.held_out_ if name != self.chosen_), key=self.held_out_.__getitem__)
         others = ", ".join(f"{_title(name)} {100 * self.held_out_[name]:.2f}" for name in rest)
         left = f"; no time for {', '.join(_title(name) for name in self.skipped_)}" if self.skipped_ else ""
