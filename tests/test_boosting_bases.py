@@ -11,7 +11,8 @@ from naive.boosting_bases import alternating_edges, best_indicator, ucb_arm
 
 import structens
 from structens.boosting import AdaBoostMH, AnyCut, HammingTree, Indicator, Stump, signed_weights
-from structens.boosting.any_cut import AnyCutRounds
+from structens.boosting.any_cut import find_cut
+from structens.boosting.any_cut_rounds import AnyCutRounds
 from structens.boosting.bandit import BANDITS, FeatureBandit, reward_of
 from structens.boosting.nominal import best_signs
 from structens.boosting.settings import RoundSettings
@@ -64,14 +65,14 @@ def test_the_alternating_scheme_is_that_of_the_definition():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 2)), rng.integers(0, 4, 40)
         weight = signed_weights(y, 4)
-        rounds = AnyCutRounds(AnyCut(LeastSquares(), n_starts=1), X, weight.copy(), RoundSettings())
+        found = find_cut(AnyCut(LeastSquares(), n_starts=1), X, weight)
         start = np.where(np.arange(4) == np.argmax(np.abs(weight).sum(axis=0)), 1.0, -1.0)
 
         def answer(labels, sizes, X=X):
             return LeastSquares().fit(X, np.array(labels), np.array(sizes)).predict(X).tolist()
 
         edges = alternating_edges(weight.tolist(), start.tolist(), answer)
-        np.testing.assert_allclose(rounds.play().edge, edges[-1])
+        np.testing.assert_allclose(found.edge, edges[-1])
         steps += len(edges) - 1
     assert steps > 0  # otherwise nothing alternated
 

@@ -343,9 +343,8 @@ class AdaBoost(Classifier):
             raise DataError(f"AdaBoost: X has {n} rows, y has {len(truth)} labels; there must be one a row")
         known = np.isin(truth, self.classes_)
         if not known.all():
-            raise DataError(
-                f"AdaBoost: class {truth[[np.argmin(known)]].tolist()[0]!r} was not learnt; known: {self.classes_.tolist()}"
-            )
+            strange = truth[[np.argmin(known)]].tolist()[0]
+            raise DataError(f"AdaBoost: class {strange!r} was not learnt; known: {self.classes_.tolist()}")
         return np.where(truth == self.classes_[-1], 1.0, -1.0)
 
 

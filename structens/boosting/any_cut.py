@@ -7,16 +7,15 @@ the classifier learns these; given the cut, v is best by sign. This goes on whil
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import Any
+import inspect
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.mh_step import step_of
-from structens.boosting.settings import RoundSettings
-from structens.boosting.trees import HammingTreeArrays
-from structens.core import Estimator, ParameterError
+from structens.boosting.classifier_cuts import ClassifierCut, LinearCut, cut_of
+from structens.boosting.ranges import check_whole
+from structens.core import DataError, Estimator, ParameterError
 
 TIE = 1e-12
 
@@ -24,20 +23,23 @@ TIE = 1e-12
 class AnyCut(Estimator):
     """A vote vector times the answer of any binary classifier of scikit-learn, such as a linear one.
 
-    Each round fits the classifier some times, on rows labelled -1 and +1 and weighted. A model with such cuts can be
-    pickled; the model file, which runs no code when opened, does not hold it. Feature importances are zero.
+    It is a base learner of its own, or makes the cuts of a tree: ``HammingTree(8, cut=AnyCut(LogisticRegression()))``.
+    Each cut fits the classifier some times, on rows labelled -1 and +1 and weighted. Linear classifiers of
+    scikit-learn, alone or after a scaler in a pipeline, are kept as plain numbers, which a model file can hold; others
+    can be pickled only. Feature importances are zero.
 
     Parameters
     ----------
     estimator : object
         With ``fit(X, y, sample_weight=...)`` and ``predict(X)``; cloned, never changed. It sees missing values and
-        sparse features as they are.
+        sparse features as they are. Of a pipeline the last step gets the weights. None: it was left out of a model
+        file, and must be given before `fit`.
     max_alternations : int
         Most fits from each start.
     n_starts : int
         Vote vectors to start from: the heaviest class against all others, then random ones.
     random_state : int
-        Seed of the starts; they are drawn anew each round.
+        Seed of the starts; they are drawn anew for each cut.
 
     Examples
     --------
@@ -57,146 +59,89 @@ class AnyCut(Estimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ParameterError if a parameter is out of its range."""
-        if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
+        """Raise ParameterError if a parameter is out of its range, or the estimator takes no weights."""
+        if isinstance(self.estimator, type) or not all(hasattr(self.estimator, name) for name in ("fit", "predict")):
             raise ParameterError(f"estimator must be a classifier with fit and predict; got {self.estimator!r}")
-        for name in ("max_alternations", "n_starts"):
-            if not isinstance(getattr(self, name), (int, np.integer)) or getattr(self, name) < 1:
-                raise ParameterError(f"{name} must be a whole number >= 1; got {getattr(self, name)!r}")
+        learner = self.estimator.steps[-1][1] if hasattr(self.estimator, "steps") else self.estimator
+        taken = inspect.signature(learner.fit).parameters
+        if "sample_weight" not in taken and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+            raise ParameterError(
+                f"estimator must take weights of rows: {type(learner).__name__}.fit has no sample_weight"
+            )
+        check_whole("max_alternations", self.max_alternations, 1)
+        check_whole("n_starts", self.n_starts, 1)
+        check_whole("random_state", self.random_state, 0)
 
 
-@dataclass(frozen=True, eq=False)
-class EstimatorCut(HammingTreeArrays):
-    """A base classifier whose only cut is a fitted classifier: ``vote[1]`` where it answers +1, ``vote[0]`` elsewhere.
+class FoundCut(NamedTuple):
+    """A cut of some rows: its edge with the best votes for the + side, and which rows are there."""
 
-    No feature of its own: the arrays of cuts are empty, and there are two leaves.
-    """
-
-    estimator: Any = None
-
-    def leaf(self, X: Any) -> NDArray[np.int32]:
-        """0 or 1 for each row."""
-        return (np.asarray(self.estimator.predict(_rows_first(X))) > 0).astype(np.int32)
+    edge: float
+    cut: LinearCut | ClassifierCut
+    vote: NDArray[np.float64]  # (K,)
+    positive: NDArray[np.bool_]
 
 
-class EstimatorCuts:
-    """Such base classifiers from `begin` to `end` - 1 of a forest, as prediction wants them: codes are X itself."""
-
-    used: tuple[int, ...] = ()
-
-    def __init__(self, trees: list[Any], begin: int, end: int) -> None:
-        self.trees, self.begin, self.end = trees[begin:end], begin, end
-
-    def codes(self, X: Any) -> Any:
-        """X."""
-        return X
-
-    def add(self, X: Any, begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
-        """Sum of the votes of some, numbered as in the forest, shape (n, K)."""
-        out = np.zeros((X.shape[0], self.trees[0].vote.shape[1]))
-        for tree in self.trees[begin - self.begin : end - self.begin]:
-            out += tree.coefficient * tree.vote.astype(np.float64)[tree.leaf(X)]
-        return out
-
-    def add_coded(self, code: Any, n: int, begin: int, end: int, n_threads: int) -> NDArray[np.float64]:
-        """The same."""
-        return self.add(code, begin, end, n_threads)
-
-    def leaves(self, X: Any) -> NDArray[np.int32]:
-        """Leaf of each row in each, shape (n, end - begin)."""
-        return np.stack([tree.leaf(X) for tree in self.trees], axis=1)
-
-
-class AnyCutRounds:
-    """State of boosting: rows and weights.
+def find_cut(base: AnyCut, X: Any, weight: NDArray[np.float64]) -> FoundCut | None:
+    """The best cut of all starts and alternations; None where no two rows want different answers.
 
     Parameters
     ----------
     base : AnyCut
-    X : ndarray or sparse matrix, shape (n, d)
+    X : ndarray or sparse matrix in row order, shape (n, d)
     weight : ndarray of float64, shape (n, K)
-        Signed weights w * y, of total size 1; changed in place.
-    settings : RoundSettings
+        Signed.
+
+    Raises
+    ------
+    DataError
+        If the classifier cannot learn.
     """
-
-    def __init__(self, base: AnyCut, X: Any, weight: NDArray[np.float64], settings: RoundSettings) -> None:
-        self.base, self.X, self.weight, self.settings = base, _rows_first(X), weight, settings
-        self.least_edge = settings.least_edge
-
-    def weights(self) -> NDArray[np.float64]:
-        """Signed weights, shape (n, K)."""
-        return self.weight
-
-    def close(self) -> None:
-        """Nothing to let go."""
-
-    def play(self, features: NDArray[np.int64] | None = None) -> HammingTreeArrays:
-        """The best base classifier of all starts and alternations.
-
-        Raises
-        ------
-        ParameterError
-            If only some features may be used: the classifier sees all.
-        """
-        if features is not None:
-            raise ParameterError("max_features does not go with AnyCut; choose features within its estimator")
-        _, fitted, positive = self._search()
-        vote = votes_of_cut(self.weight, positive)
-        leaf = positive.astype(np.int64)
-        signed, sizes = (
-            np.stack([w[~positive].sum(axis=0), w[positive].sum(axis=0)]) for w in (self.weight, abs(self.weight))
-        )
-        step = step_of(self.settings, np.stack([-vote, vote]), signed, sizes)
-        if step.edge > self.least_edge:
-            self.weight *= np.where(self.weight > 0, step.for_positive[leaf], step.for_negative[leaf])
-        none = np.zeros(0)
-        numbers: Any = {name: none.astype(np.int32) for name in ("feature", "left", "right")}
-        numbers |= {"threshold": none, "test": none.astype(np.int8), "gain": none}
-        numbers |= {name: getattr(step, name) for name in ("vote", "coefficient", "edge", "normalizer")}
-        return EstimatorCut(estimator=fitted, **numbers)
-
-    def _search(self) -> tuple[float, Any, NDArray[np.bool_]]:
-        # drawn by the weights, so that each round draws anew, and a warm start draws the same
-        rng = np.random.default_rng([self.base.random_state, int.from_bytes(self.weight[:1].tobytes()[:4], "little")])
-        best: tuple[float, Any, NDArray[np.bool_]] = (-1.0, None, np.zeros(len(self.weight), np.bool_))
-        for start in self._starts(rng):
-            vote, reached = start, -1.0
-            for _ in range(self.base.max_alternations):
-                found = self._fit(self.weight @ vote)
-                if found is None or found[0] <= reached + TIE:
-                    break
-                reached = found[0]
-                best = found if found[0] > best[0] + TIE else best
-                vote = votes_of_cut(self.weight, found[2])
-        return best
-
-    def _starts(self, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-        """Vote vectors: the heaviest class against all others, then random ones."""
-        n_classes = self.weight.shape[1]
-        first = -np.ones(n_classes)
-        first[int(np.argmax(np.abs(self.weight).sum(axis=0)))] = 1.0
-        return [first, *(rng.choice([-1.0, 1.0], n_classes) for _ in range(self.base.n_starts - 1))]
-
-    def _fit(self, pseudo: NDArray[np.float64]) -> tuple[float, Any, NDArray[np.bool_]] | None:
-        """The classifier for labels and weights of that sign and size: edge with the best votes, its answer."""
-        label, size = np.where(pseudo > 0, 1, -1), np.abs(pseudo)
-        used = size > TIE * size.max(initial=0.0)
-        if len(np.unique(label[used])) < 2:
-            return None
-        fitted = _clone(self.base.estimator)
-        fitted.fit(self.X[used], label[used], sample_weight=size[used] * (used.sum() / size[used].sum()))
-        positive = np.asarray(fitted.predict(self.X)) > 0
-        edges = 2.0 * self.weight[positive].sum(axis=0) - self.weight.sum(axis=0)
-        return float(np.abs(edges).sum()), fitted, positive
+    # drawn by the weights, so that each cut draws anew, and a warm start draws the same
+    rng = np.random.default_rng([base.random_state, int.from_bytes(weight[:1].tobytes()[:4], "little")])
+    tie, best = TIE * float(np.abs(weight).sum()), None
+    for start in _starts(base, weight, rng):
+        vote, reached = start, -1.0
+        for _ in range(base.max_alternations):
+            found = _fit(base, X, weight, weight @ vote)
+            if found is None or found.edge <= reached + tie:
+                break
+            reached, vote = found.edge, found.vote
+            best = found if best is None or found.edge > best.edge + tie else best
+    return best
 
 
-def votes_of_cut(weight: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The best votes for the + side, -1 where it makes no difference, shape (K,)."""
-    return np.where(2.0 * weight[positive].sum(axis=0) - weight.sum(axis=0) > TIE, 1.0, -1.0)
+def votes_by(edges: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """The best votes for sums of signed weights, -1 where it makes no difference, shape (K,)."""
+    return np.where(edges > TIE * weight, 1.0, -1.0)
 
 
-def _rows_first(X: Any) -> Any:
-    return X.tocsr() if hasattr(X, "tocsr") else X
+def _starts(base: AnyCut, weight: NDArray[np.float64], rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Vote vectors: the heaviest class against all others, then random ones."""
+    n_classes = weight.shape[1]
+    first = -np.ones(n_classes)
+    first[int(np.argmax(np.abs(weight).sum(axis=0)))] = 1.0
+    return [first, *(rng.choice([-1.0, 1.0], n_classes) for _ in range(base.n_starts - 1))]
+
+
+def _fit(base: AnyCut, X: Any, weight: NDArray[np.float64], pseudo: NDArray[np.float64]) -> FoundCut | None:
+    """The classifier for labels and weights of that sign and size."""
+    label, size = np.where(pseudo > 0, 1, -1), np.abs(pseudo)
+    used = size > TIE * size.max(initial=0.0)
+    if len(np.unique(label[used])) < 2:
+        return None
+    fitted = _clone(base.estimator)
+    name = f"{fitted.steps[-1][0]}__sample_weight" if hasattr(fitted, "steps") else "sample_weight"
+    given = {name: size[used] * (used.sum() / size[used].sum())}
+    try:
+        fitted.fit(X if used.all() else X[used], label[used], **given)
+    except (TypeError, ValueError) as error:
+        said = str(error).strip().split("\n")[0]
+        raise DataError(f"AnyCut: {type(base.estimator).__name__} could not learn: {said}") from error
+    cut = cut_of(fitted, X.shape[1])
+    positive = cut.positive(X)
+    edges = 2.0 * weight[positive].sum(axis=0) - weight.sum(axis=0)
+    return FoundCut(float(np.abs(edges).sum()), cut, votes_by(edges, float(np.abs(weight).sum())), positive)
 
 
 def _clone(estimator: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.any_cut import AnyCut, AnyCutRounds
+from structens.boosting.any_cut import AnyCut
+from structens.boosting.any_cut_rounds import AnyCutRounds
 from structens.boosting.binning import MOST_BINS, default_bins
 from structens.boosting.entries import Entries, entries_of
 from structens.boosting.entry_cuts import EntryCuts
@@ -55,10 +56,14 @@ def entry_rounds(
         )
     if settings.least_share > 0:
         raise ParameterError("min_weight_fraction_leaf goes with trees on dense features only")
-    needed = entry_memory(start.X, n_classes, settings.n_inner_nodes)
-    check_memory(needed, f"{n:,} rows x {d:,} features x {n_classes:,} classes", model.max_memory)
-    if isinstance(base, AnyCut):
-        return AnyCutRounds(base, start.X, weights(np.empty((n, n_classes))), settings)
+    what, any_cut = f"{n:,} rows x {d:,} features x {n_classes:,} classes", any_cut_of(base)
+    if any_cut is not None:
+        if nominal is not None:
+            raise ParameterError("nominal_features do not go with AnyCut; encode them within its estimator")
+        held = start.X.nnz * 12.0 if is_sparse(start.X) else n * d * 8.0
+        check_memory(n * n_classes * 32.0 + 2.0 * held, what, model.max_memory)
+        return AnyCutRounds(any_cut, start.X, weights(np.empty((n, n_classes))), settings)
+    check_memory(entry_memory(start.X, n_classes, settings.n_inner_nodes), what, model.max_memory)
     bins = MOST_BINS if is_sparse(start.X) or isinstance(base, Indicator) else default_bins(d)
     entries = entries_of(start.X, bins if model.max_bins is None else model.max_bins, nominal)
     if isinstance(base, (HammingProduct, OneAgainstAll)):
@@ -67,6 +72,12 @@ def entry_rounds(
     rounds = EntryRounds(entries, n_classes, settings, grower, start.n_threads)
     weights(rounds.weights())
     return rounds
+
+
+def any_cut_of(base: Any) -> AnyCut | None:
+    """What cuts by a classifier, of a base learner that does."""
+    found: AnyCut | None = base if isinstance(base, AnyCut) else getattr(base, "cut", None)
+    return found
 
 
 def trees_of(start: Any, settings: RoundSettings) -> TreeGrower:

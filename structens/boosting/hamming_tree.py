@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from structens.boosting.any_cut import AnyCut
+from structens.boosting.ranges import check_whole
 from structens.boosting.settings import RULES
 from structens.core import Estimator, ParameterError
 
@@ -25,6 +25,8 @@ class HammingTree(Estimator):
         - "hybrid": the same, but a cut that is as good as the constant is preferred. So exclusive or can be learnt.
         - "multiboost": cells are always cut; what counts is the gain over the best constant, not over the vote of the
           leaf. As the program of the paper's authors does.
+    cut : AnyCut, optional
+        What cuts a cell: any binary classifier. Default a threshold of one feature.
 
     Examples
     --------
@@ -36,16 +38,20 @@ class HammingTree(Estimator):
     Kegl, "The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014).
     """
 
-    def __init__(self, n_inner_nodes: int = 20, *, constant: str = "hybrid") -> None:
+    def __init__(self, n_inner_nodes: int = 20, *, constant: str = "hybrid", cut: AnyCut | None = None) -> None:
         self.n_inner_nodes = n_inner_nodes
         self.constant = constant
+        self.cut = cut
 
     def check(self) -> None:
         """Raise ParameterError if a parameter is out of its range."""
-        if not isinstance(self.n_inner_nodes, (int, np.integer)) or self.n_inner_nodes < 1:
-            raise ParameterError(f"n_inner_nodes must be a whole number >= 1; got {self.n_inner_nodes!r}")
+        check_whole("n_inner_nodes", self.n_inner_nodes, 1)
         if self.constant not in RULES:
             raise ParameterError(f"constant must be one of {', '.join(RULES)}; got {self.constant!r}")
+        if self.cut is not None:
+            if not isinstance(self.cut, AnyCut):
+                raise ParameterError(f"cut must be an AnyCut, or None for thresholds; got {self.cut!r}")
+            self.cut.check()
 
 
 class Stump(HammingTree):
@@ -63,6 +69,7 @@ class Stump(HammingTree):
     """
 
     n_inner_nodes = 1
+    cut = None
 
     def __init__(self, *, constant: str = "hybrid") -> None:
         self.constant = constant

@@ -65,7 +65,8 @@ class ForestClassifier(Classifier):
             gained = np.maximum(tree.gain, 0.0)
             if gained.sum() > 0:
                 fall = -np.log(max(tree.normalizer, 1e-300)) / gained.sum()
-                total += np.bincount(tree.feature, fall * gained, minlength=len(total))
+                known = tree.feature >= 0  # classifiers as cuts are of no one feature
+                total += np.bincount(tree.feature[known], (fall * gained)[known], minlength=len(total))
         out: NDArray[np.float64] = total / total.sum() if total.any() else total
         return out
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.adaboost_rounds import shares
-from structens.boosting.any_cut import AnyCut
 from structens.boosting.binning import bin_features, default_bins
-from structens.boosting.entry_start import entry_rounds
+from structens.boosting.entry_start import any_cut_of, entry_rounds
 from structens.boosting.exact_rounds import ExactRounds
 from structens.boosting.histogram_rounds import LARGEST_POOL, HistogramRounds, aligned, padded
 from structens.boosting.label_weights import signed_weights
@@ -65,7 +64,8 @@ def start_rounds(start: Start) -> Any:
     table = isinstance(start.base, (HammingProduct, OneAgainstAll))
     what, nominal = _size(start), _nominal(model.nominal_features, d)
     binned_elsewhere = not exact and (table or model.votes == "abstain")  # the kernels of histograms know no silence
-    if is_sparse(start.X) or isinstance(start.base, (AnyCut, Indicator)) or binned_elsewhere:
+    classifiers = any_cut_of(start.base) is not None
+    if is_sparse(start.X) or classifiers or isinstance(start.base, Indicator) or binned_elsewhere:
         return entry_rounds(start, settings, nominal, lambda out: _weights(start, out))
     if table:
         return _table_rounds(start, settings)

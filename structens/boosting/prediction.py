@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.any_cut import EstimatorCut, EstimatorCuts
+from structens.boosting.classifier_trees import ClassifierTree, ClassifierTrees
 from structens.boosting.prediction_kernels import ROWS, add_votes, leaves_of
 from structens.boosting.trees import AT_LEAST_OR_NAN_BELOW, EQUAL, Forest
 from structens.boosting.validation import is_sparse
@@ -149,8 +149,8 @@ def _groups(forest: Forest) -> list[Any]:
     kept = forest.kept
     if "groups" not in kept:
         groups, begin, n_cuts = list[Any](), 0, 0
-        if forest.trees and isinstance(forest.trees[0], EstimatorCut):
-            groups.append(EstimatorCuts(forest.trees, 0, len(forest.trees)))
+        if forest.trees and isinstance(forest.trees[0], ClassifierTree):
+            groups.append(ClassifierTrees(forest.trees, 0, len(forest.trees)))
             begin = len(forest.trees)
         for t, tree in enumerate(forest.trees[begin:]):
             if n_cuts + len(tree.feature) > _MOST_CUTS and t > begin:
