@@ -14,15 +14,21 @@ from structens.io.warning import DataWarning
 from structens.io.writer import check_kept, render_batch, write_predictions
 
 if TYPE_CHECKING:
+    from structens.io.conllu import read_conllu
     from structens.io.const_fst import const_fst_bytes, read_const_fst, write_const_fst
+    from structens.io.feature_arrays import read_feature_arrays
+    from structens.io.features import read_features
+    from structens.io.fold_store import FoldStore
     from structens.io.htk import read_htk_lattice
     from structens.io.kaldi import iter_kaldi_lattices, read_kaldi_lattice
     from structens.io.openfst import openfst_text, read_openfst, write_openfst
     from structens.io.symbols import Symbols, read_symbols, symbols_text, write_symbols
+    from structens.io.tagged_sequences import TaggedSequences
 
 __all__ = [
     "FORMAT_VERSION",
     "DataWarning",
+    "FoldStore",
     "Folder",
     "Folding",
     "Join",
@@ -30,6 +36,7 @@ __all__ = [
     "Sequences",
     "Surface",
     "Symbols",
+    "TaggedSequences",
     "atomic_output",
     "check_kept",
     "const_fst_bytes",
@@ -39,7 +46,10 @@ __all__ = [
     "join_by_id",
     "openfst_text",
     "printed_units",
+    "read_conllu",
     "read_const_fst",
+    "read_feature_arrays",
+    "read_features",
     "read_htk_lattice",
     "read_kaldi_lattice",
     "read_lines",
@@ -57,7 +67,12 @@ __all__ = [
     "write_symbols",
 ]
 
-_AUTOMATA = {
+_LAZY = {
+    "conllu": ("read_conllu",),
+    "feature_arrays": ("read_feature_arrays",),
+    "features": ("read_features",),
+    "fold_store": ("FoldStore",),
+    "tagged_sequences": ("TaggedSequences",),
     "const_fst": ("const_fst_bytes", "read_const_fst", "write_const_fst"),
     "htk": ("read_htk_lattice",),
     "kaldi": ("iter_kaldi_lattices", "read_kaldi_lattice"),
@@ -67,10 +82,10 @@ _AUTOMATA = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what knows automata, and with it the compiler, when it is used: reading records needs neither."""
+    """Import what knows automata or taggers, and with them the compiler, when it is used: records need neither."""
     from importlib import import_module
 
-    for module, names in _AUTOMATA.items():
+    for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(f"structens.io.{module}"), name)
     raise AttributeError(f"module 'structens.io' has no attribute {name!r}")
