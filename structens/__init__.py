@@ -29,8 +29,10 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "ensembles": [
             "AutoEnsemble",
             "BestExpert",
+            "BoostedPaths",
             "DeepESPBoost",
             "ESPBoost",
+            "ConfusionPaths",
             "ForwardSelection",
             "LengthGated",
             "MajorityVote",

@@ -20,6 +20,7 @@ from structens.ensembles import (
     METHODS,
     AutoEnsemble,
     Combined,
+    ConfusionPaths,
     Ensemble,
     ESPBoost,
     ForwardSelection,
@@ -179,6 +180,8 @@ def method_of(ensemble: Ensemble) -> str:
         return method_of(ensemble.long_)
     if hasattr(ensemble, "best_"):
         return "best"
+    if isinstance(ensemble, ConfusionPaths):
+        return "confusion"
     if isinstance(ensemble, ForwardSelection):
         return "sle"
     if isinstance(ensemble, EspEnsemble):

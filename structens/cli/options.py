@@ -112,8 +112,8 @@ Method = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         callback=known_method,
-        help="auto, best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost or deep-esp-boost "
-        "(default: auto where there is gold, else rover).",
+        help="auto, best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost, deep-esp-boost, "
+        "confusion or boosted-paths (default: auto where there is gold, else rover).",
     ),
 ]
 Unit = Annotated[

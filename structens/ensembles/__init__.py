@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.confusion_paths import ConfusionPaths
 from structens.ensembles.decoding import DECODERS
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
@@ -30,7 +32,9 @@ __all__ = [
     "METHODS",
     "AutoEnsemble",
     "BestExpert",
+    "BoostedPaths",
     "Combined",
+    "ConfusionPaths",
     "DeepESPBoost",
     "ESPBoost",
     "Ensemble",

@@ -8,6 +8,8 @@ from typing import Any
 from structens.core import ParameterError
 from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Ensemble
+from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.confusion_paths import ConfusionPaths
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
@@ -36,12 +38,14 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "sle": ("H_SLE", ForwardSelection),
     "esp-boost": ("ESPBoost", ESPBoost),
     "deep-esp-boost": ("Deep ESPBoost", DeepESPBoost),
+    "boosted-paths": ("BoostedPaths", BoostedPaths),
+    "confusion": ("confusions", ConfusionPaths),
 }
 """Name on the command line -> (name in tables, maker)."""
 
 LEARNING = (
     *("auto", "best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle"),
-    *("esp-boost", "deep-esp-boost"),
+    *("esp-boost", "deep-esp-boost", "confusion", "boosted-paths"),
 )
 """Methods that learn from gold."""
 
@@ -52,14 +56,14 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
     Parameters
     ----------
     method : {"auto", "best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle",
-            "esp-boost", "deep-esp-boost"}
+            "esp-boost", "deep-esp-boost", "confusion", "boosted-paths"}
     min_len : int or "auto", optional
         Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options
         Parameters of `AutoEnsemble`, `BestExpert`, `MajorityVote`, `PathExpertEnsemble`, `ESPBoost`, `DeepESPBoost`
-        (but its `beta`), or `ForwardSelection` (but its `tie`): these two mean something else elsewhere. Those that the
-        method does not have, or that would change nothing, are left out, so that one set of options serves several
-        methods.
+        (but its `beta`), `BoostedPaths`, or `ForwardSelection` (but its `tie`): these two mean something else
+        elsewhere. Those that the method does not have, or that would change nothing, are left out, so that one set of
+        options serves several methods.
 
     Raises
     ------

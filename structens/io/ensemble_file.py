@@ -15,6 +15,8 @@ from structens.core.units import cut
 from structens.ensembles import (
     AutoEnsemble,
     BestExpert,
+    BoostedPaths,
+    ConfusionPaths,
     DeepESPBoost,
     Ensemble,
     ESPBoost,
@@ -37,8 +39,8 @@ KINDS: dict[str, type[Ensemble]] = {
     kind.__name__: kind
     # a file can name no other class
     for kind in (
-        *(AutoEnsemble, BestExpert, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated, MajorityVote),
-        PathExpertEnsemble,
+        *(AutoEnsemble, BestExpert, ConfusionPaths, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated),
+        *(BoostedPaths, MajorityVote, PathExpertEnsemble),
     )
 }
 

@@ -1,0 +1,118 @@
+"""Exponents of a generative model, learnt from gold: how much each likelihood, the prior and the n-grams count.
+
+Experts repeat each other's mistakes, so that the product of their likelihoods is far too sure of itself, and an n-gram
+model rivals them on another scale. The score of a path is a weighted sum of the logarithms, and the weights are those
+with the largest conditional likelihood of gold, under tables and n-grams that have not seen the record: a conditional
+random field with a few weights over the lattice of candidates.
+
+Sources: Lafferty, McCallum and Pereira (2001); Raina et al. (2003), "Classification with hybrid generative and
+discriminative models", for exponents of groups of features.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structens.core import ABSENT
+from structens.ensembles.ngram_tree import NGramTree
+from structens.ensembles.slot_lattice import Candidates, marginals, path_ngrams
+
+RIDGE = 10.0
+"""Weight of the prior that exponents of all groups are equal."""
+
+
+class Part(NamedTuple):
+    """Records that share their n-gram model.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_records + 1,)
+    label : ndarray of int32, shape (n_slots, K)
+        Candidates: labels, GAP, or ABSENT for none.
+    features : ndarray of float64, shape (n_slots, K, F)
+    gold : ndarray of int64, shape (n_slots,)
+        Column of the right candidate.
+    model : NGramTree or None
+    """
+
+    offsets: NDArray[np.int64]
+    label: NDArray[np.int32]
+    features: NDArray[np.float64]
+    gold: NDArray[np.int64]
+    model: NGramTree | None
+
+
+def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30) -> NDArray[np.float64]:
+    """Exponents with the largest conditional likelihood of gold, less a penalty.
+
+    Parameters
+    ----------
+    parts : list of Part
+    n_groups : int
+        The first features are the likelihoods of so many groups; their exponents are drawn to their mean.
+    max_iterations : int
+
+    Returns
+    -------
+    ndarray of float64, shape (F + 1,)
+        Of the features, and of the n-gram model (0 without one).
+
+    Examples
+    --------
+    >>> likelihood = np.log(np.array([[[0.9], [0.1]]] * 10))
+    >>> part = Part(np.array([0, 10]), np.array([[0, 1]] * 10, np.int32), likelihood, np.array([0] * 8 + [1] * 2), None)
+    >>> fit_exponents([part], 1).round(1).tolist()
+    [0.6, 0.0]
+    """
+    from scipy.optimize import minimize
+
+    n_features = parts[0].features.shape[2]
+    has_model = any(part.model is not None for part in parts)
+    fixed = [_fixed(part) for part in parts]
+    begin = np.concatenate([np.full(n_groups, 0.7), np.full(n_features - n_groups, 0.5), [0.4 if has_model else 0.0]])
+    if has_model:
+        begin[n_groups : n_groups + 1] = 0.1
+
+    def objective(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, slope = _penalty(w, begin, n_groups)
+        for part, (gold_sum, gold_ngram) in zip(parts, fixed, strict=True):
+            found = marginals(scored(part, w), part.model, w[-1])
+            value += float(found.log_total.sum()) - float(w[:-1] @ gold_sum) - float(w[-1]) * gold_ngram
+            expected = np.tensordot(found.probability, part.features, axes=([0, 1], [0, 1]))
+            slope[:-1] += expected - gold_sum
+            if part.model is not None and w[-1] > 0:
+                slope[-1] += float(found.log_ngram.sum()) - gold_ngram
+        return value, slope
+
+    bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * n_groups
+    bounds += [(None, None)] * (n_features - n_groups) + [(1e-3, None) if has_model else (0.0, 0.0)]
+    options = {"maxiter": max_iterations, "ftol": 1e-6}
+    done = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(done.x, np.float64)
+
+
+def scored(part: Part, weights: NDArray[np.float64]) -> Candidates:
+    """Candidates of a part with the weighted sums of their features as scores."""
+    score = np.where(part.label == ABSENT, -np.inf, part.features @ weights[:-1])
+    return Candidates(part.offsets, part.label, score)
+
+
+def _fixed(part: Part) -> tuple[NDArray[np.float64], float]:
+    """Summed features of gold, and its log probability under the n-gram model."""
+    rows = np.arange(len(part.gold))
+    gold_sum = part.features[rows, part.gold].sum(axis=0)
+    if part.model is None:
+        return gold_sum, 0.0
+    return gold_sum, float(path_ngrams(part.offsets, part.label[rows, part.gold], part.model).sum())
+
+
+def _penalty(w: NDArray[np.float64], begin: NDArray[np.float64], n_groups: int) -> tuple[float, NDArray[np.float64]]:
+    """Exponents of groups are drawn to their mean, all to where they begin, that more weakly."""
+    slope = w - begin
+    value = 0.5 * float(slope @ slope)
+    apart = w[:n_groups] - w[:n_groups].mean()
+    slope[:n_groups] += RIDGE * apart
+    return value + 0.5 * RIDGE * float(apart @ apart), slope
