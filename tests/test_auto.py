@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from naive import log_pool as naive
 from run_cli import put, records, run
 
 from structens.align import align
-from structens.core import GAP, ExpertPredictions, ParameterError, Slots
+from structens.core import GAP, DataError, ExpertPredictions, ParameterError, Slots
 from structens.core.alphabet import Alphabet
 from structens.ensembles import AutoEnsemble, BestExpert, MajorityVote, PathExpertEnsemble, folds
 from structens.ensembles.auto_candidates import Trial, candidates_of, choose
@@ -21,6 +22,7 @@ from structens.ensembles.log_pool import LEAST, learn_powers, pooled
 from structens.ensembles.methods import METHODS, default_method, make_ensemble
 from structens.ensembles.out_of_fold import Learning, judged, part
 from structens.ensembles.vote import shares
+from structens.evaluate import record_reliability, reliability, unit_reliability
 from structens.io.ensemble_file import load, save
 
 
@@ -359,3 +361,66 @@ def test_the_default_method():
     X = noisy(6)
     assert isinstance(make_ensemble("auto", tie="expert", seed=3).fit(X), AutoEnsemble)
     assert PathExpertEnsemble().fit(X).combine(X).record_confidence is None
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40), st.integers(1, 7))
+def test_reliability_from_its_definition(rows, n_bins):
+    c, right = [k / 20 for k, _ in rows], [r for _, r in rows]
+    found = reliability(c, right, n_bins=n_bins)
+    bins = {}
+    for one, hit in zip(c, right, strict=True):
+        bins.setdefault(min(int(one * n_bins), n_bins - 1), []).append((one, hit))
+    expected = sum(abs(sum(x for x, _ in b) - sum(h for _, h in b)) for b in bins.values()) / len(rows)
+    assert found.calibration_error == pytest.approx(expected)
+    assert sum(b.n for b in found.bins) == found.n == len(rows)
+    assert found.brier == pytest.approx(np.mean([(a - b) ** 2 for a, b in zip(c, right, strict=True)]))
+    if all(right):
+        assert found.errors_in_least_sure is None
+    else:  # the mean over all orders of equal confidences, from the definition of the tenth
+        tenth, taken, errors = len(rows) / 10, 0.0, 0.0
+        for level in sorted(set(c)):
+            here = [not hit for one, hit in zip(c, right, strict=True) if one == level]
+            part_of = min(max(tenth - taken, 0.0), len(here))
+            errors += sum(here) * part_of / len(here)
+            taken += part_of
+        assert found.errors_in_least_sure == pytest.approx(errors / right.count(False))
+
+
+def test_reliability_refuses():
+    for c, right in (([], []), ([0.5], [True, False]), ([1.5], [True]), ([float("nan")], [True])):
+        with pytest.raises(DataError, match="need as many confidences"):
+            reliability(c, right)
+    with pytest.raises(ParameterError, match="n_bins must be a whole number >= 1"):
+        reliability([0.5], [True], n_bins=0)
+    X = ExpertPredictions.of({"a": ["b"]}, gold=["b"])
+    assert unit_reliability(X, "a") is None
+    with pytest.raises(DataError, match="2 confidences for 1 records"):
+        record_reliability(X, "a", [0.1, 0.2])
+
+
+def test_evaluation_shows_whether_confidences_can_be_trusted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(made=records(60, kind="texts"))
+    run("combine", "e.jsonl", "-o", "p.jsonl")
+    run("combine", "e.jsonl", "-o", "v.jsonl", "--method", "vote")
+    text = run("evaluate", "p.jsonl", "v.jsonl", "--gold", "e.jsonl").out
+    for words in ("Confidences of p, units: ", "Confidences of p, records: 60", "Confidences of v, units: "):
+        assert words in text
+    assert "Confidences of v, records" not in text
+    table = run("evaluate", "p.jsonl", "--gold", "e.jsonl", "--json", "--reliability", "c.svg").json
+    rows, gold = (
+        [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()],
+        {r["id"]: r["gold"] for r in records(60, kind="texts")},
+    )
+    sure = [row["confidence_record"] for row in rows]
+    direct = reliability(sure, [row["prediction"] == gold[row["id"]] for row in rows])
+    assert table["reliability"]["p"]["records"]["calibration_error"] == pytest.approx(direct.calibration_error)
+    assert Path("c.svg").read_text().startswith("<svg")
+    assert "| confidence | n |" in run("evaluate", "p.jsonl", "--gold", "e.jsonl", "--format", "md").out
+    for wrong, said in (([0.5], "1 confidences for 2 units"), ([0.5, 2], "must be a number between 0 and 1; got 2")):
+        put("q.jsonl", [{"id": 1, "gold": "ab", "prediction": "ab", "confidence": wrong}])
+        run("evaluate", "q.jsonl").refused("q.jsonl:1: record 1: ", said)
+    put("q.jsonl", [{"id": 1, "gold": "ab", "prediction": "ab"}])
+    run("evaluate", "q.jsonl", "--reliability", "d.svg").refused("no prediction carries confidences")
+    assert not os.path.exists("d.svg")

@@ -238,6 +238,7 @@ ELSEWHERE = {
     "ignore_token": "ignore_tokens of evaluate_experts; an option is repeated, so it has the name of one",
     "json": "format of render",
     "online": "combine_online of the ensembles",
+    "reliability": "path of what structens.report.reliability_svg gives",
     "save_model": "path of save",
     "verbose": "bounds_ of the ensembles",
     "quiet": "Python is quiet by itself",

@@ -57,6 +57,10 @@ def evaluate(
     normalize: o.Normalize = "none",
     casefold: o.Casefold = False,
     strip_punct: o.StripPunct = False,
+    reliability: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="SVG file to write, with the reliability curve of the predictions' confidences."),
+    ] = None,
     n_resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
     definitions: Annotated[bool, typer.Option("--definitions", help="Define every number below the table.")] = False,
     seed: o.Seed = 0,
@@ -67,10 +71,12 @@ def evaluate(
 
     For a file with experts: every expert, majority, ROVER and the oracles (and other --methods). For files of
     predictions: one row a file, named after it. Rates are in percent of the gold units; error % (the micro rate) is
-    summed errors over summed length, mean % (the macro rate) the mean of the records' rates.
+    summed errors over summed length, mean % (the macro rate) the mean of the records' rates. Where predictions carry
+    confidences, it is shown below the table how far these can be trusted.
     """
     import sys
 
+    from structens.cli.confidences import confidences_of, shown, write_curve
     from structens.cli.console import say, tell
     from structens.cli.job import Tally, located, warned
     from structens.cli.scoring import compared, evaluation_of, listed, read_scored
@@ -109,4 +115,7 @@ def evaluate(
     if compare is not None:
         tell(compared(X, evaluation, compare, form, n_resamples, seed))
         return
-    tell(render(evaluation, form, color=wants_color(sys.stdout), definitions=definitions))
+    found = {} if is_experts else confidences_of(X, files)
+    if reliability is not None:
+        write_curve(reliability, found)
+    tell(shown(render(evaluation, form, color=wants_color(sys.stdout), definitions=definitions), found, form))

@@ -58,6 +58,17 @@ def read_scored(
     return _predictions(files, gold, unit, by, reading), False
 
 
+def system_name(path: str) -> str:
+    """Name in tables of a file of predictions.
+
+    Examples
+    --------
+    >>> system_name("runs/a.jsonl.gz"), system_name("-")
+    ('a', '-')
+    """
+    return Path(path).name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl") if path != "-" else "-"
+
+
 class _Kept(io.BytesIO):
     """Bytes of a source that cannot be read twice."""
 
@@ -80,7 +91,7 @@ _kept: dict[str, bytes] = {}
 
 def _has_experts(path: str) -> bool:
     """Whether the first record of a file holds experts' answers; faults are left to the reader."""
-    for line in _lines(path):
+    for line in lines_of(path):
         if line.strip():
             try:
                 first = parse_line(line, path, 1) or {}
@@ -90,7 +101,8 @@ def _has_experts(path: str) -> bool:
     return True
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def lines_of(path: str) -> Iterator[bytes]:
+    """The lines of a file, which may have been read before."""
     return (line for _, group in read_lines(_open(path)) for line in group)
 
 
@@ -100,7 +112,7 @@ def _predictions(
     """Files of predictions as experts of one collection: the records are those that have gold."""
     systems = {}
     for path in files:
-        name = Path(path).name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl") if path != "-" else "-"
+        name = system_name(path)
         if name in systems:
             raise ParameterError(f"two files are named {name!r}; the rows of the table need different names")
         systems[name] = read_sequences(_open(path), ("prediction", "tokens", "text"), unit=unit, **reading)
@@ -147,7 +159,7 @@ def _extras(
 ) -> tuple[list[list[Any]], tuple[dict[str, Any], ...]]:
     """Other right answers and the grouping field of each gold record; the file was read before."""
     alternatives, fields = [], []
-    for line, raw in enumerate(_lines(path), 1):
+    for line, raw in enumerate(lines_of(path), 1):
         record = parse_line(raw, path, line)
         if record is not None:
             others = references_of({**record, "gold": record[key]}, path, line)[1:]

@@ -28,6 +28,7 @@ from structens.evaluate.methods import TABLE, evaluate_methods
 from structens.evaluate.oracle import best_expert_per_record, best_path
 from structens.evaluate.rates import Rates, rates, record_rates
 from structens.evaluate.records import match_by_id, record_rows
+from structens.evaluate.reliability import Reliability, record_reliability, reliability, unit_reliability
 
 __all__ = [
     "TABLE",
@@ -39,6 +40,7 @@ __all__ = [
     "Interval",
     "Operation",
     "Rates",
+    "Reliability",
     "Row",
     "agreement",
     "alignment",
@@ -64,6 +66,9 @@ __all__ = [
     "randomization_p_value",
     "rates",
     "record_rates",
+    "record_reliability",
     "record_rows",
+    "reliability",
     "resampled_rates",
+    "unit_reliability",
 ]

@@ -9,6 +9,7 @@ from structens.report.hamming_tree_text import tree_text
 from structens.report.learning_curves import LearningCurves, learning_curves
 from structens.report.legend import DEFINITIONS, legend
 from structens.report.picture import Picture, expert_picture, picture
+from structens.report.reliability import reliability_svg, render_reliability
 from structens.report.svg import to_svg
 from structens.report.table import render, render_comparison
 from structens.report.text import wants_color
@@ -24,10 +25,12 @@ __all__ = [
     "plot_curves",
     "plot_regions",
     "plot_tree",
+    "reliability_svg",
     "render",
     "render_agreement",
     "render_alignment",
     "render_comparison",
+    "render_reliability",
     "to_dot",
     "to_svg",
     "tree_graph",
