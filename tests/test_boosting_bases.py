@@ -12,10 +12,8 @@ from naive.boosting_bases import alternating_edges, best_indicator, ucb_arm
 import structens
 from structens.boosting import AdaBoostMH, AnyCut, HammingTree, Indicator, Stump, signed_weights
 from structens.boosting.any_cut import find_cut
-from structens.boosting.any_cut_rounds import AnyCutRounds
 from structens.boosting.bandit import BANDITS, FeatureBandit, reward_of
 from structens.boosting.nominal import best_signs
-from structens.boosting.settings import RoundSettings
 from structens.core import ModelError, ParameterError
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.classifier import Classifier
-from structens.boosting.trees import Forest, HammingTreeArrays
+from structens.boosting.trees import Forest
 from structens.core import ModelError
+from structens.io.forest_file import check_forest, decoded_forest, encoded_forest
 from structens.io.model_file import read_model, write_model
 
 CLASSIFIERS = {"AdaBoost": "adaboost", "AdaBoostMH": "adaboost_mh"}
@@ -46,7 +47,8 @@ def save_classifier(model: Classifier, path: str | Path, *, data: str = "") -> N
     NotFittedError
         Before `fit`.
     ModelError
-        If a parameter or a label cannot be stored, such as an object of a user's class.
+        If a parameter or a label cannot be stored, such as an object of a user's class, or a cut that is no linear
+        classifier. `callback`, `progress` and the estimator of an `AnyCut`, which only learning needs, are left out.
 
     Examples
     --------
@@ -75,7 +77,8 @@ def described(model: Classifier, arrays: dict[str, NDArray[Any]], key: str = "")
         raise ModelError(f"a {kind} cannot be stored in a model file; {' and '.join(CLASSIFIERS)} can")
     model._check_fitted()
     parameters = {
-        name: encoded(value, f"{key}parameters.{name}", arrays) for name, value in model.get_params(False).items()
+        name: encoded(value, f"{key}parameters.{name}", arrays)
+        for name, value in _without_code(model.get_params(False)).items()
     }
     fitted = {
         name: encoded(value, f"{key}fitted.{name}", arrays)
@@ -154,7 +157,7 @@ def encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
         pairs = enumerate(value.items())
         return {"dict": [[encoded(k, f"{key}.k{i}", arrays), encoded(v, f"{key}.v{i}", arrays)] for i, (k, v) in pairs]}
     if isinstance(value, Forest):
-        return _encoded_forest(value, key, arrays)
+        return encoded_forest(value, key, arrays)
     name = type(value).__name__
     if type(value).__module__.startswith("structens.boosting"):
         if name in PARTS and dataclasses.is_dataclass(value):
@@ -163,9 +166,17 @@ def encoded(value: Any, key: str, arrays: dict[str, NDArray[Any]]) -> Any:
         if name in PARTS:
             return {"part": name, "state": {k: encoded(v, f"{key}.{k}", arrays) for k, v in value.state().items()}}
         if hasattr(value, "get_params"):
-            chosen = value.get_params(deep=False)
+            chosen = _without_code(value.get_params(deep=False))
             return {"base": name, "parameters": {k: encoded(v, f"{key}.{k}", arrays) for k, v in chosen.items()}}
     raise ModelError(f"{key} is a {name}, which a model file cannot hold; keep such a model in Python")
+
+
+def _without_code(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without what is code and only learning needs: it must be given anew before learning goes on."""
+    return {
+        name: None if name == "estimator" or (name in ("callback", "progress") and callable(value)) else value
+        for name, value in parameters.items()
+    }
 
 
 def _encoded_array(value: NDArray[Any], key: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -199,67 +210,13 @@ def decoded(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if "dict" in value:
         return {decoded(k, arrays): decoded(v, arrays) for k, v in value["dict"]}
     if "forest" in value:
-        return _decoded_forest(value, arrays)
+        return decoded_forest(value, arrays)
     if "base" in value:
         return _base_learner(value["base"])(**{k: decoded(v, arrays) for k, v in value["parameters"].items()})
     part = _class(value["part"], PARTS)
     if "state" in value:
         return part().restore({k: decoded(v, arrays) for k, v in value["state"].items()})
     return part(**{k: decoded(v, arrays) for k, v in value["fields"].items()})
-
-
-_NUMBERS = ("coefficient", "edge", "normalizer", "constant_gain")
-_COLUMNS = ("feature", "threshold", "test", "left", "right", "gain")
-
-
-def _encoded_forest(forest: Forest, key: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """All trees joined: a handful of arrays, however many trees there are."""
-    trees = forest.trees
-    for name in _NUMBERS:
-        arrays[f"{key}.{name}"] = np.array([getattr(tree, name) for tree in trees], np.float64)
-    for name in _COLUMNS:
-        kind = _KINDS[name]
-        arrays[f"{key}.{name}"] = np.concatenate([np.zeros(0, kind), *(getattr(tree, name) for tree in trees)]).astype(
-            kind
-        )
-    none = np.zeros((0, forest.n_classes), np.float32)
-    arrays[f"{key}.vote"] = np.concatenate([none, *(tree.vote for tree in trees)]).astype(np.float32)
-    arrays[f"{key}.n_cuts"] = np.array([len(tree.feature) for tree in trees], np.int64)
-    return {"forest": key, "n_classes": int(forest.n_classes), "width": int(forest.width)}
-
-
-_KINDS: dict[str, Any] = {
-    "feature": np.int32,
-    "threshold": np.float64,
-    "test": np.int8,
-    "left": np.int32,
-    "right": np.int32,
-    "gain": np.float64,
-}
-
-
-def _decoded_forest(value: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forest:
-    key, width = value["forest"], int(value.get("width", 1))
-    forest = Forest(n_classes=int(value["n_classes"]), width=width)
-    n_cuts, vote = arrays[f"{key}.n_cuts"], arrays[f"{key}.vote"]
-    total, n_trees = int(n_cuts.sum()), len(n_cuts)
-    if n_cuts.dtype.kind != "i" or (n_cuts < 0).any() or vote.shape != (total + n_trees, forest.n_classes):
-        raise ValueError("the trees do not fit their votes")
-    columns = {name: arrays[f"{key}.{name}"] for name in _COLUMNS}
-    numbers = {name: arrays[f"{key}.{name}"] for name in _NUMBERS}
-    if any(columns[name].shape != (total,) or columns[name].dtype != _KINDS[name] for name in _COLUMNS):
-        raise ValueError("there must be one entry a cut")
-    if any(numbers[name].shape != (n_trees,) for name in _NUMBERS) or vote.dtype != np.float32:
-        raise ValueError("there must be one number a tree")
-    if width < 1 or n_trees % width:
-        raise ValueError("the trees do not make whole rounds")
-    begin = 0
-    for t, m in enumerate(n_cuts.tolist()):
-        cuts: dict[str, Any] = {name: columns[name][begin : begin + m] for name in _COLUMNS}
-        cuts |= {name: float(numbers[name][t]) for name in _NUMBERS}
-        forest.append(HammingTreeArrays(vote=vote[begin + t : begin + t + m + 1], **cuts))
-        begin += m
-    return forest
 
 
 def _check(model: Any) -> None:
@@ -277,22 +234,7 @@ def _check(model: Any) -> None:
     if hasattr(model, "forest_"):
         if model.forest_.n_trees != n:
             raise ValueError("there must be one tree a round")
-        _check_forest(model.forest_, d, len(model.classes_))
-
-
-def _check_forest(forest: Forest, d: int, n_classes: int) -> None:
-    if forest.n_classes != n_classes and not (n_classes == 1 and not forest.trees):
-        raise ValueError("the trees do not vote on the classes")
-    for tree in forest.trees:
-        m = len(tree.feature)
-        for side in (tree.left, tree.right):
-            inner = (side > np.arange(m)) & (side < m)  # a child was made after its parent: no cycles
-            if not (inner | ((side < 0) & (side >= -1 - m))).all():
-                raise ValueError("a branch leads nowhere")
-        if not ((tree.feature >= 0) & (tree.feature < d)).all():
-            raise ValueError("a cut is of no feature")
-        if not (np.isfinite(tree.vote).all() and math.isfinite(tree.coefficient)):
-            raise ValueError("a vote is not finite")
+        check_forest(model.forest_, d, len(model.classes_))
 
 
 def _named(model: Any) -> Any:
