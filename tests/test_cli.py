@@ -198,7 +198,7 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
 def test_a_model_answers_as_a_run_without_one(method, kind):
     put(kind=kind)
     options = ["--method", method, "--casefold", "--seed", "5"]
-    options += [] if method in ("auto", "best", "vote", "rover", "sle") else ["--tie", "position"]
+    options += [] if method in ("auto", "best", "vote", "rover", "sle", "boosted-paths") else ["--tie", "position"]
     options += [] if method == "best" else ["--ties", "random"]
     without = run("combine", "e.jsonl", *options)
     assert run("fit", "e.jsonl", "-o", "m.structens", *options).code == 0

@@ -19,6 +19,7 @@ from structens.ensembles import (
     LEARNING,
     METHODS,
     AutoEnsemble,
+    BoostedPaths,
     Combined,
     ConfusionPaths,
     Ensemble,
@@ -99,6 +100,8 @@ class Tally:
         elif isinstance(ensemble, EspEnsemble):
             self.details = {"tie": str(ensemble.tie), "rounds": ensemble.n_rounds_, "stopped": ensemble.stopped_}
             self.bounds = dict(ensemble.bounds_)
+        elif isinstance(ensemble, BoostedPaths):
+            self.details = {"steps": ensemble.n_steps_}
         elif hasattr(ensemble, "best_"):
             self.details = {"expert": ensemble.best_}
 
@@ -180,8 +183,8 @@ def method_of(ensemble: Ensemble) -> str:
         return method_of(ensemble.long_)
     if hasattr(ensemble, "best_"):
         return "best"
-    if isinstance(ensemble, ConfusionPaths):
-        return "confusion"
+    if isinstance(ensemble, (BoostedPaths, ConfusionPaths)):
+        return "boosted-paths" if isinstance(ensemble, BoostedPaths) else "confusion"
     if isinstance(ensemble, ForwardSelection):
         return "sle"
     if isinstance(ensemble, EspEnsemble):
