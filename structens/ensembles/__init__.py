@@ -21,6 +21,7 @@ from structens.ensembles.vote import Votes, rover, vote
 from structens.ensembles.voting import BestExpert, MajorityVote
 
 if TYPE_CHECKING:
+    from structens.ensembles.honest_tags import OutOfFold, honest_tags
     from structens.ensembles.position_tagger import PositionTagger
     from structens.ensembles.vector_features import MatrixFeatures, VectorWindows
     from structens.ensembles.word_features import WordFeatures
@@ -43,6 +44,7 @@ __all__ = [
     "MajorityVote",
     "MatrixFeatures",
     "NBest",
+    "OutOfFold",
     "PathExpertEnsemble",
     "PositionTagger",
     "Tagged",
@@ -53,12 +55,14 @@ __all__ = [
     "cross_predict",
     "default_method",
     "folds",
+    "honest_tags",
     "make_ensemble",
     "rover",
     "vote",
 ]
 
 _TAGGING = {
+    "honest_tags": ("OutOfFold", "honest_tags"),
     "position_tagger": ("PositionTagger",),
     "vector_features": ("MatrixFeatures", "VectorWindows"),
     "word_features": ("WordFeatures",),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from structens.io.kaldi import iter_kaldi_lattices, read_kaldi_lattice
     from structens.io.openfst import openfst_text, read_openfst, write_openfst
     from structens.io.symbols import Symbols, read_symbols, symbols_text, write_symbols
+    from structens.io.tagged_files import read_tagged
     from structens.io.tagged_sequences import TaggedSequences
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "read_records",
     "read_sequences",
     "read_symbols",
+    "read_tagged",
     "render_batch",
     "symbols_text",
     "write_const_fst",
@@ -72,6 +74,7 @@ _LAZY = {
     "feature_arrays": ("read_feature_arrays",),
     "features": ("read_features",),
     "fold_store": ("FoldStore",),
+    "tagged_files": ("read_tagged",),
     "tagged_sequences": ("TaggedSequences",),
     "const_fst": ("const_fst_bytes", "read_const_fst", "write_const_fst"),
     "htk": ("read_htk_lattice",),

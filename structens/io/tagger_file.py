@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import ModelError
+from structens.core import ModelError, Ragged
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, decoded, described, encoded
 from structens.io.model_file import write_model
 
 TAGGERS = ("PositionTagger",)
 """Kinds that a file may name."""
+_OUT_OF_FOLD = tuple(f"out_of_fold.{what}" for what in ("fingerprints", "labels", "offsets", "confidences"))
 _NUMBERS = ("bigram_weight_", "temperature_", "held_out_error_")
 
 
@@ -70,6 +71,10 @@ def save_tagger(tagger: Any, path: str | Path, *, reading: dict[str, Any] | None
         "reading": reading or {},
         "data": data,
     }
+    if hasattr(tagger, "out_of_fold_"):
+        said = tagger.out_of_fold_
+        parts = (said.fingerprints, said.labels.values, said.labels.offsets, said.confidences)
+        arrays |= dict(zip(_OUT_OF_FOLD, parts, strict=True))
     write_model(path, header, arrays)
 
 
@@ -103,10 +108,28 @@ def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str
         tagger.fingerprints_ = arrays["fingerprints"]
         for key in _NUMBERS:
             setattr(tagger, key, float(decoded(header["numbers"][key], arrays)))
+        if _OUT_OF_FOLD[0] in arrays:
+            tagger.out_of_fold_ = _out_of_fold(arrays, len(tagger.classes_))
         _check(tagger)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
     return tagger
+
+
+def _out_of_fold(arrays: dict[str, NDArray[Any]], n_classes: int) -> Any:
+    """What the tagger said out of fold of the sequences that it learnt from."""
+    from structens.ensembles.honest_tags import OutOfFold
+
+    fingerprints, labels, offsets, confidences = (arrays[key] for key in _OUT_OF_FOLD)
+    if offsets.shape != (len(fingerprints) + 1,) or not len(labels) == len(confidences) == offsets[-1]:
+        raise ValueError("answers out of fold do not fit each other")
+    if (np.diff(fingerprints) == 0).any() or (fingerprints[1:] < fingerprints[:-1]).any() or fingerprints.dtype != "u8":
+        raise ValueError("the fingerprints of answers out of fold do not rise")
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or not ((labels >= 0) & (labels < n_classes)).all():
+        raise ValueError("an answer out of fold is no label")
+    if not ((confidences >= 0) & (confidences <= 1)).all():
+        raise ValueError("a confidence is not between 0 and 1")
+    return OutOfFold(fingerprints, Ragged(labels.astype(np.int32), offsets.astype(np.int64)), confidences)
 
 
 def _makers() -> dict[str, Any]:
