@@ -188,7 +188,7 @@ def test_adaboost_mh_has_curves_trees_and_regions():
     for row, leaf in zip(X, model.apply(X)[:, 0], strict=True):
         label = tree_graph(tree, classes=model.classes_).nodes[f"leaf {leaf}"]["label"]
         assert follow_text(lines, row) == label
-    assert len(plot_regions(model, X, y, (1, 5), resolution=20).axes) == 2
+    assert len(plot_regions(model, X, y, (1, 5), resolution=20).axes) == 4
 
 
 # ---- pictures
@@ -216,12 +216,12 @@ def test_regions_show_the_winner_the_cut_and_the_weights():
     cuts = [line for line in above[0].lines if line.get_linestyle() == "--"]
     assert len(cuts) == (model.feature_[0] >= 0)
     # the background's colour nearest to a class's is that of the class predicted there
-    from structens.report.boosting_plots import COLORS, _rgb
+    from structens.report.plot_style import COLORS, rgb_of
 
     image = below[2].images[0].get_array()[20, 20]
     x, v = (np.linspace(*limits, 40)[20] for limits in (below[2].get_xlim(), below[2].get_ylim()))
     nearest = np.argmin(
-        [np.abs((1 - image) / (1 - image).max() - (1 - c) / (1 - c).max()).sum() for c in _rgb(COLORS[:2])]
+        [np.abs((1 - image) / (1 - image).max() - (1 - c) / (1 - c).max()).sum() for c in rgb_of(COLORS[:2])]
     )
     assert model.classes_[nearest] == model.predict([[x, v]])[0]
 
@@ -271,3 +271,67 @@ def test_without_matplotlib_there_is_a_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(ParameterError, match=r"pip install structens\[plots\]"):
         plot_tree(STUMP)
+
+
+def test_rounds_of_adaboost_mh_show_their_cells_and_the_weights_they_saw():
+    from structens.boosting import AdaBoostMH, AnyCut, HammingTree, OneAgainstAll
+
+    X, y = ring()
+    y = np.where(X[:, 0] > 1, "right", y)
+    model = AdaBoostMH(HammingTree(3), n_rounds=6).fit(X, y)
+    assert model.row_weights_.shape == (7, len(X))
+    above = plot_regions(model, X, y, [1, 2], resolution=30).axes[1]
+    assert above.get_title() == f"round 2: edge {model.edges_[1]:.3f}, α {model.coefficients_[1]:.3f}"
+
+    def areas(panel):
+        return [c.get_sizes() for c in panel.collections if hasattr(c, "get_sizes")]
+
+    weights = np.concatenate([model.row_weights_[1][y == label] for label in model.classes_])
+    np.testing.assert_allclose(np.concatenate(areas(above)), np.clip(18 * len(X) * weights, 2, 400), rtol=1e-5)
+    # one colour a cell, and the borders of all cells but one
+    n_leaves = len(model.forest_.trees[1].vote)
+    assert 2 <= len(np.unique(above.images[0].get_array().reshape(-1, 3), axis=0)) <= n_leaves
+    assert len(above.collections) - len(areas(above)) == n_leaves - 1 > 1
+    real = AdaBoostMH(OneAgainstAll(), n_rounds=2, votes="real", keep_weights=False).fit(X, y)
+    assert real.row_weights_ is None
+    above = plot_regions(real, X, y, [2], resolution=20).axes[0]
+    assert "α" not in above.get_title()
+    assert {float(size) for group in areas(above) for size in group} == {18.0}
+    oblique = AdaBoostMH(HammingTree(2, cut=AnyCut(Halves())), n_rounds=1).fit(X, y)
+    tree = oblique.forest_.trees[0]
+    assert "Halves says +?" in tree_text(tree)
+    assert "Halves says +?" in "\n".join(texts(plot_tree(tree)))
+    with pytest.raises(ParameterError, match="many"):
+        plot_regions(AdaBoostMH(n_rounds=1).fit(X, np.stack([X[:, 0] > 0, X[:, 1] > 0], 1)), X, y)
+
+
+def test_linear_cuts_are_read_and_drawn():
+    from structens.boosting.classifier_cuts import LinearCut
+    from structens.boosting.classifier_trees import ClassifierTree
+
+    cut = LinearCut(np.array([0.5, -2.0, 0.0, 1.0, 0.25]), 1.5)
+    plain = STUMP
+    tree = ClassifierTree(
+        plain.feature * 0 - 1, plain.threshold, plain.test, plain.left, plain.right, plain.gain, plain.vote,
+        0.5, 0.25, 0.75, 0.0, (cut,),
+    )  # fmt: skip
+    names = ["a", "b", "c", "d", "e"]
+    assert "-2 b + 1 d + 0.5 a + ... > -1.5?" in tree_text(tree, features=names)
+    assert tree_graph(tree, features=names).nodes["cut 0"]["feature"] is None
+    with pytest.raises(ParameterError, match="got 2 names"):
+        tree_text(tree, features=names[:2])
+    X = np.array([[0.0, 1.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 0.0, 0.0]])
+    assert cut.positive(X).tolist() == [False, True]
+    assert tree.leaf(X).tolist() == [0, 1]
+
+
+class Halves:
+    """Calls +1 what lies above the mean of the heavier side: a classifier that is no linear one of scikit-learn."""
+
+    def fit(self, X, y, sample_weight):
+        means = [np.average(X[y == side], axis=0, weights=sample_weight[y == side]) for side in (-1, 1)]
+        self.w, self.b = means[1] - means[0], (means[1] @ means[1] - means[0] @ means[0]) / 2
+        return self
+
+    def predict(self, X):
+        return np.where(X @ self.w > self.b, 1, -1)

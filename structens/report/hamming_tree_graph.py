@@ -65,7 +65,7 @@ def tree_graph(
         graph.add_node(
             _name(node),
             label=question(tree, node, columns, digits),
-            feature=columns[tree.feature[node]],
+            feature=columns[tree.feature[node]] if tree.feature[node] >= 0 else None,
             threshold=float(tree.threshold[node]),
             gain=float(tree.gain[node]),
         )
