@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.ranges import check_whole, within
-from structens.core import ExpertPredictions, ParameterError, Slots
-from structens.ensembles.base import Combined, Ensemble
+from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError, Slots
+from structens.ensembles.base import Combined
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.candidate_features import view_of
-from structens.ensembles.candidate_model import CandidateModel, Scene, Settings, Truth, learn_candidates
+from structens.ensembles.candidate_model import CandidateModel, Scene, Settings, Truth, learn_candidates, learn_language
 from structens.ensembles.candidate_state import model_of, state_of
-from structens.ensembles.candidates import Candidates, candidates, spread
+from structens.ensembles.candidates import Candidates, candidates
 from structens.ensembles.decoding import Decode
 from structens.ensembles.label_classes import class_table, frequent_labels, gold_classes
 from structens.ensembles.label_ngram import MOST_ORDER
 from structens.ensembles.model_selection import folds
 from structens.ensembles.out_of_fold import judged, without_gold
 from structens.ensembles.restriction import Restriction
+from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 from structens.losses import edit_distance
 
 Floats = NDArray[np.float64]
@@ -35,11 +36,13 @@ SlotFeatures = Callable[[ExpertPredictions, Slots], NDArray[Any]]
 
 FEWEST_RECORDS = 4
 """Records with gold below which the best expert answers alone."""
+MOST_LISTED = 8
+"""Candidates of a slot that keep their probability."""
 COUNT_FOLDS = 2
 """Folds of counts for each fold of the models."""
 
 
-class BoostedPaths(Ensemble):
+class BoostedPaths(PosteriorEnsemble):
     """Boosted Hamming trees on every answer proposed in every slot, in context.
 
     It learns from statistics that leave out the record in question, and is used as far as its out-of-fold answers are
@@ -70,13 +73,13 @@ class BoostedPaths(Ensemble):
 
     Attributes
     ----------
-    classes_ : list of str
+    labels_ : list of str
         Labels learnt by name.
     closed_ : bool
     n_steps_ : int
-        Steps in use: 0 the best expert alone, 1 the conditional logit, then passes of trees.
+        Steps in use: -1 the best expert alone, 0 equal votes, 1 the conditional logit, then passes of trees.
     right_ : ndarray of int64
-        Contested slots learnt from that each of them decides rightly out of fold; first the best expert.
+        Contested slots learnt from that each of them decides rightly out of fold.
     error_ : ndarray of float64, shape (p,)
         Token error of each expert where it answered.
     calibration_ : dict of str to ndarray
@@ -94,7 +97,7 @@ class BoostedPaths(Ensemble):
 
     needs_gold = True
 
-    classes_: list[str]
+    labels_: list[str]
     closed_: bool
     n_steps_: int
     right_: NDArray[np.int64]
@@ -103,7 +106,7 @@ class BoostedPaths(Ensemble):
     state_: dict[str, Any]
 
     _model: CandidateModel | None = None
-    _kept: tuple[Slots, Floats] | None = None
+    _kept: tuple[Slots, Posteriors] | None = None
     out_of_fold: tuple[Slots, Floats] | None = None
 
     def __init__(
@@ -141,23 +144,27 @@ class BoostedPaths(Ensemble):
         self._model, self._kept = None, None
         counts = np.bincount(X.references[X.reference_offsets[:-1]].values, minlength=len(X.alphabet))
         codes, self.closed_ = frequent_labels(counts, self.vocabulary)
-        self.classes_ = X.alphabet.decode(codes)
+        self.labels_ = X.alphabet.decode(codes)
         self.error_ = _token_errors(X)
-        self.n_steps_, self.right_, self.calibration_, self.state_ = 0, np.zeros(0, np.int64), {}, {}
+        self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
         if len(X) < FEWEST_RECORDS:
             return
-        found = candidates(slots.labels)
-        scene = self._scene(found, slots, X)
-        if not len(scene.rows):
+        proposed, k = candidates(slots.labels), len(self.labels_) + 2
+        if not proposed.contested.any():
             return
-        n_folds = min(self.n_folds, len(X) // 2)
-        fold = folds(X.ids, min(n_folds * COUNT_FOLDS, len(X)), self.seed)
+        settings = self._settings(min(self.n_folds, len(X) // 2))
+        fold = folds(X.ids, min(settings.n_folds * COUNT_FOLDS, len(X)), self.seed)
+        table = class_table(X.alphabet, self.labels_)
+        slot_gold = np.where(table[slots.gold] == k - 2, -1, table[slots.gold])
+        truth = Truth(slot_gold, fold, int(fold.max()) + 1, gold_classes(X, table))
+        view = view_of(proposed, table[proposed.label], slots.offsets)
+        languages = learn_language(view, truth, k, self.order, closed=self.closed_)
+        found = candidates(slots.labels, languages[0].others(view, fold, self._codes(X)))
         right = found.label == slots.gold[found.slot]
-        table = class_table(X.alphabet, self.classes_)
-        truth = Truth(right, fold, int(fold.max()) + 1, gold_classes(X, table))
-        model, posteriors = learn_candidates(scene, truth, self._settings(n_folds))
-        self._adopt(model, posteriors, found, right, int(self.error_.argmin()))
-        self._calibrate(slots, X, spread(found, posteriors[max(self.n_steps_ - 1, 0)]))
+        scene = self._scene(found, slots, X)
+        model, posteriors = learn_candidates(scene, right, truth, languages, settings)
+        q = self._adopt(model, posteriors, found, right, int(self.error_.argmin()))
+        self._calibrate(slots, X, _dense(found, q))
 
     def _check_options(self) -> None:
         for name, least in (("n_rounds", 1), ("n_inner_nodes", 1), ("n_passes", 0), ("n_folds", 2), ("order", 1)):
@@ -171,53 +178,66 @@ class BoostedPaths(Ensemble):
         trees = self.n_rounds, self.n_inner_nodes, float(self.learning_rate)
         return Settings(*trees, self.n_passes, self.order, n_folds, self.seed)
 
+    def _codes(self, X: ExpertPredictions) -> NDArray[np.int32]:
+        """Code of each class; ABSENT for labels that these records do not know, and for all others together."""
+        return np.array([*(X.alphabet.codes.get(label, ABSENT) for label in self.labels_), ABSENT, GAP], np.int32)
+
     def _scene(self, found: Candidates, slots: Slots, X: ExpertPredictions) -> Scene:
-        table = class_table(X.alphabet, self.classes_)
+        table = class_table(X.alphabet, self.labels_)
         view = view_of(found, table[found.label], slots.offsets)
         confidence = None
         if X.confidence is not None:
             confidence = np.append(X.confidence, np.nan)[slots.source].astype(np.float32)
         own = None if self.features is None else np.asarray(self.features(X, slots), np.float32)
-        return Scene(view, np.flatnonzero(found.contested), confidence, own, len(self.classes_) + 2)
+        return Scene(view, np.flatnonzero(found.contested), confidence, own, len(self.labels_) + 2)
 
     def _adopt(
         self, model: CandidateModel, posteriors: list[Floats], found: Candidates, right: NDArray[np.bool_], best: int
-    ) -> None:
-        """Keep the steps up to that with the most slots right out of fold; none, if the best expert has more."""
+    ) -> Floats:
+        """Keep the steps up to that with the most slots right out of fold; none, if the best expert or the vote has."""
         slot = np.flatnonzero(np.diff(found.offsets) > 1)
         expert = found.of[slot, best]
-        decided = [right[expert] & (expert >= 0), *(right[_top(found, q)[slot]] for q in posteriors)]
+        decided = [right[expert] & (expert >= 0)]
+        decided += [right[_top(found, q)[slot]] for q in (_equal_votes(found), *posteriors)]
         self.right_ = np.array([one.sum() for one in decided], np.int64)
-        self.n_steps_ = len(self.right_) - 1 - int(self.right_[::-1].argmax())
-        model.passes = model.passes[: max(self.n_steps_ - 1, 0)]
-        if self.n_steps_:
-            self.state_ = state_of(model)
+        self.n_steps_ = len(self.right_) - 2 - int(self.right_[::-1].argmax())
+        if self.n_steps_ < 1:
+            return _equal_votes(found)
+        model.passes = model.passes[: self.n_steps_ - 1]
+        self.state_ = state_of(model)
+        return posteriors[self.n_steps_ - 1]
 
-    def _calibrate(self, slots: Slots, X: ExpertPredictions, weights: Floats) -> None:
+    def _calibrate(self, slots: Slots, X: ExpertPredictions, found: Posteriors) -> None:
         """Calibrate confidences on out-of-fold answers, which are kept for those who nest this estimator."""
         self.out_of_fold = None
-        if not self.n_steps_:
+        if self.n_steps_ < 1:
             return
         blind, unknown = without_gold(slots, X)
-        self._kept = (blind, weights)
+        self._kept = (blind, found)
         share = self._shares(blind, unknown)
         done = super()._decided(blind, unknown, 0)
         result = judged(done.prediction, X)
         self.calibration_ = learn_calibration(done, blind, share, result.hit, result.errors == 0)
-        self._kept, self.out_of_fold = None, (slots, weights)
+        self._kept, self.out_of_fold = None, (slots, share)
 
-    def _weights(self, slots: Slots, X: ExpertPredictions) -> Floats:
+    def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         if self._kept is not None and self._kept[0] is slots:
             return self._kept[1]
-        if not self.n_steps_:
-            return _votes_of_best(slots, self.error_)
+        if self.n_steps_ < 0:
+            return _of_best(slots, self.error_)
+        found = candidates(slots.labels)
+        if self.n_steps_ == 0:
+            return _dense(found, _equal_votes(found))
         if self._model is None:
             self._model = model_of(self.state_)
-        found = candidates(slots.labels)
-        return spread(found, self._model.posteriors(self._scene(found, slots, X)))
+        view = view_of(found, class_table(X.alphabet, self.labels_)[found.label], slots.offsets)
+        none = np.zeros(len(slots), np.int64)
+        others = self._model.statistics.language.others(view, none, self._codes(X))
+        found = found if others is None else candidates(slots.labels, others)
+        return _dense(found, self._model.posteriors(self._scene(found, slots, X)))
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
-        self._kept = (slots, self._weights(slots, X))
+        self._kept = (slots, self._posteriors(slots, X))
         try:
             done = super()._decided(slots, X, n_best)
             if not self.calibration_:
@@ -228,10 +248,10 @@ class BoostedPaths(Ensemble):
         return replace(done, confidence=unit, record_confidence=record)
 
     def _notes(self, slots: Slots) -> tuple[str, ...]:
-        if self.n_steps_:
+        if self.n_steps_ > 0:
             return ()
-        best = self.names_[int(self.error_.argmin())]
-        return (f"too little gold for a contextual model to be better than the best expert, {best}, who answers",)
+        best = f"the best expert, {self.names_[int(self.error_.argmin())]}," if self.n_steps_ else "equal votes,"
+        return (f"too little gold for a contextual model to be better than {best} which answers",)
 
 
 def _token_errors(X: ExpertPredictions) -> Floats:
@@ -248,11 +268,30 @@ def _token_errors(X: ExpertPredictions) -> Floats:
     return np.where(length > 0, wrong / np.maximum(length, 1), np.finfo(np.float64).max)
 
 
-def _votes_of_best(slots: Slots, error: Floats) -> Floats:
-    """One vote for the best expert that is there."""
-    out = np.zeros(slots.labels.shape)
-    out[np.arange(len(out)), np.where(slots.awake, error, np.inf).argmin(axis=1)] = 1.0
+def _of_best(slots: Slots, error: Floats) -> Posteriors:
+    """What the best expert that is there says."""
+    expert = np.where(slots.awake, error, np.inf).argmin(axis=1)
+    return Posteriors(slots.labels[np.arange(len(expert)), expert][:, None], np.ones((len(expert), 1)))
+
+
+def _equal_votes(found: Candidates) -> Floats:
+    """Part of each candidate of the votes of its slot."""
+    total = np.bincount(found.slot, found.n_supporters, minlength=len(found.of))
+    out: Floats = found.n_supporters / np.maximum(total, 1)[found.slot]
     return out
+
+
+def _dense(found: Candidates, q: Floats) -> Posteriors:
+    """The most probable candidates of each slot, side by side."""
+    order = np.lexsort((found.first, -q, found.slot))
+    rank = np.arange(len(q)) - found.offsets[found.slot]
+    kept = order[rank < MOST_LISTED]
+    k = int(min(np.diff(found.offsets).max(initial=1), MOST_LISTED))
+    label = np.full((len(found.of), max(k, 1)), ABSENT, np.int32)
+    probability = np.zeros(label.shape)
+    at = found.slot[kept], rank[rank < MOST_LISTED]
+    label[at], probability[at] = found.label[kept], q[kept]
+    return Posteriors(label, probability)
 
 
 def _top(found: Candidates, q: Floats) -> NDArray[np.int64]:

@@ -101,12 +101,33 @@ def context_features(view: View, rows: Ints, q: Floats, models: list[LabelNGram]
     out[:, [CONTEXT.index(name) for name in NOMINAL[1:]]] = -1.0
     around = neighbours(view, q)
     _context(view, rows, q, around, out)
-    of_row = table[view.record[view.slot[rows]]]
-    for k, model in enumerate(models):
-        mine = np.flatnonzero(of_row == k)
-        _ngrams(view, rows, mine, around, model, out)
+    before, whole = CONTEXT.index("n-gram before"), CONTEXT.index("n-gram")
+    out[:, [before, whole]] = ngram_features(view, view.slot[rows], view.said[rows], around, models, table)
+    out[view.label[rows] == GAP, before] = np.nan
     _lead(view, rows, out, np.array([CONTEXT.index("n-gram before"), CONTEXT.index("n-gram before lead")]))
     _lead(view, rows, out, np.array([CONTEXT.index("n-gram"), CONTEXT.index("n-gram lead")]))
+    return out
+
+
+def ngram_features(
+    view: View, slot: NDArray[np.int32], said: Ints, around: Neighbours, models: list[LabelNGram], table: Ints
+) -> Floats:
+    """Log probability of classes after what stands before their slots, and of them with what follows, shape (n, 2).
+
+    Parameters
+    ----------
+    view : View
+    slot, said : ndarray of int, shape (n,)
+        Slots and classes.
+    around : Neighbours
+    models, table
+        As for `context_features`.
+    """
+    out = np.zeros((len(slot), 2))
+    tops = np.append(view.said, 0)[around.top]
+    of_row = table[view.record[slot]]
+    for k, model in enumerate(models):
+        _ngrams(slot, said, np.flatnonzero(of_row == k), tops, around, model, out)
     return out
 
 
@@ -177,7 +198,8 @@ def _support(view, rows, reliability, table, out):  # type: ignore[no-untyped-de
         begin, end = view.record_offsets[r], view.record_offsets[r + 1]
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = n, n / awake, awake, view.offsets[s + 1] - view.offsets[s]
         out[i, 4], out[i, 5], out[i, 6] = stronger, n - rival, total
-        out[i, 8], out[i, 9] = own / n, best
+        if n > 0:
+            out[i, 8], out[i, 9] = own / n, best
         if awake > n:
             out[i, 10] = others / (awake - n)
         out[i, 11], out[i, 12] = view.label[c] == GAP, mine
@@ -306,32 +328,29 @@ def _agreement(view, c, s, beside, q, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _ngrams(view, rows, mine, around, model, out):  # type: ignore[no-untyped-def]
+def _ngrams(slot, said, mine, tops, around, model, out):  # type: ignore[no-untyped-def]
+    """Log probability of a class after the probable labels before its slot, and of it and those that follow."""
     order, border = model.shape[0], model.shape[1]
+    keep = (np.int64(1) << np.int64(BITS * order)) - 1
     for i in mine:
-        c = rows[i]
-        s = view.slot[c]
-        gram, near = np.int64(0), s
+        s = slot[i]
+        gram, near = np.int64(0), np.int64(s)
         for k in range(order - 1):
             near = around.left[near] if near >= 0 else near
-            x = border if near < 0 else view.said[around.top[near]]
+            x = border if near < 0 else tops[near]
             gram |= np.int64(x) << np.int64(BITS * k)
-        before, total = 0.0, 0.0
-        keep = (np.int64(1) << np.int64(BITS * order)) - 1
-        if view.label[c] != GAP:
-            gram = ((gram << np.int64(BITS)) | view.said[c]) & keep
-            before = _log_p(model, gram, order)
-            total = before
-            out[i, 9] = before
-        near = s
+        out[i, 0] = out[i, 1] = 0.0
+        if said[i] != border:  # the class of GAP
+            gram = ((gram << np.int64(BITS)) | said[i]) & keep
+            out[i, 0] = out[i, 1] = _log_p(model, gram, order)
+        near = np.int64(s)
         for _ in range(order - 1):
             near = around.right[near]
-            x = border if near < 0 else view.said[around.top[near]]
+            x = border if near < 0 else tops[near]
             gram = ((gram << np.int64(BITS)) | np.int64(x)) & keep
-            total += _log_p(model, gram, order)
+            out[i, 1] += _log_p(model, gram, order)
             if near < 0:
                 break
-        out[i, 11] = total
 
 
 @njit(cache=True)

@@ -40,6 +40,7 @@ from structens.ensembles.candidate_rates import (
 )
 from structens.ensembles.label_ngram import LabelNGram, learn_ngram
 from structens.ensembles.reliability import count_said, reliabilities
+from structens.ensembles.unproposed import Pool, count_gold, fit_pool, likely_labels, pool_tables, propose
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,21 +106,68 @@ class Scene(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Gold of a scene, and folds of its records.
+    """Gold, and folds of records.
 
     Attributes
     ----------
-    right : ndarray of bool, shape (n_candidates,)
+    slot : ndarray of int64, shape (n_slots,)
+        Class of the right label of each slot; -1 where it has none of its own.
     fold : ndarray of int64, shape (n_records,)
     n_folds : int
     gold : tuple of (labels, offsets)
-        Right answers as classes, for n-grams.
+        Right answers as classes.
     """
 
-    right: NDArray[np.bool_]
+    slot: Ints
     fold: Ints
     n_folds: int
     gold: tuple[Ints, Ints]
+
+
+class Language(NamedTuple):
+    """Label n-grams, and the pool that proposes what nobody did; None with an open vocabulary.
+
+    One of each for every fold of records learnt from, which has not seen it, or one for all new records.
+    """
+
+    ngrams: list[LabelNGram]
+    pool: Pool | None
+
+    def others(self, view: View, table: Ints, codes: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Further candidates of each slot; see `structens.ensembles.unproposed.propose`."""
+        if self.pool is None:
+            return None
+        return propose(view, likely_labels(view, self.pool, self.ngrams, table), self.pool.weights, codes)
+
+
+def learn_language(view: View, truth: Truth, n_classes: int, order: int, *, closed: bool) -> tuple[Language, Language]:
+    """Without each fold, and of all.
+
+    Parameters
+    ----------
+    view : View
+        Of the candidates proposed.
+    truth : Truth
+    n_classes, order : int
+    closed : bool
+        Learn the pool, too.
+    """
+    labels, offsets = truth.gold
+    lengths, ngrams = np.diff(offsets), []
+    for f in range(truth.n_folds):
+        kept = truth.fold != f
+        cuts = np.concatenate([[0], np.cumsum(lengths[kept])])
+        ngrams.append(learn_ngram(labels[np.repeat(kept, lengths)], cuts, n_classes - 1, order))
+    whole = [learn_ngram(labels, offsets, n_classes - 1, order)]
+    if not closed:
+        return Language(ngrams, None), Language(whole, None)
+    n = count_gold(view, truth.slot, truth.fold[view.record], (truth.n_folds, n_classes))
+    total = n.sum(axis=0)
+    parts = [pool_tables(total - one) for one in n]
+    tables = np.stack([table for table, _ in parts]), np.stack([prior for _, prior in parts])
+    weights = fit_pool(view, truth.slot, tables, ngrams, truth.fold)
+    table, prior = pool_tables(total)
+    return Language(ngrams, Pool(*tables, weights)), Language(whole, Pool(table[None], prior[None], weights))
 
 
 @dataclass
@@ -127,7 +175,7 @@ class Statistics:
     """Tables of counts: one for each fold of records learnt from, or one for all new records."""
 
     reliability: NDArray[np.float32]
-    ngrams: list[LabelNGram]
+    language: Language
     supporters: LikeCases
 
 
@@ -183,7 +231,9 @@ class Known:
         """Log-odds of each expert, share of supporters, GAP, like cases, and a little context by the plain vote."""
         view, rows = self.scene.view, self.scene.rows
         total = np.bincount(view.slot, view.n_supporters, minlength=len(view.record))
-        context = context_features(view, rows, view.n_supporters / total[view.slot], self.statistics.ngrams, self.table)
+        context = context_features(
+            view, rows, view.n_supporters / total[view.slot], self.statistics.language.ngrams, self.table
+        )
         near = context[:, [CONTEXT.index(name) for name in _LOGIT_CONTEXT]]
         own = self.support[:, [SUPPORT.index("share"), SUPPORT.index("gap")]]
         parts = [self.support[:, len(SUPPORT) :], own, self.like[:, 1:], near]
@@ -192,24 +242,35 @@ class Known:
     def features(self, q: Floats, surroundings: NDArray[np.float32]) -> NDArray[np.float32]:
         """What the trees see."""
         scene = self.scene
-        context = context_features(scene.view, scene.rows, q, self.statistics.ngrams, self.table)
+        context = context_features(scene.view, scene.rows, q, self.statistics.language.ngrams, self.table)
         return np.column_stack([self.support, context, *self.extra, surroundings])
 
 
-def learn_candidates(scene: Scene, truth: Truth, settings: Settings) -> tuple[CandidateModel, list[Floats]]:
+def learn_candidates(
+    scene: Scene, everywhere: NDArray[np.bool_], truth: Truth, languages: tuple[Language, Language], settings: Settings
+) -> tuple[CandidateModel, list[Floats]]:
     """Learn the model, and the posteriors of the candidates learnt from, out of fold, after each step.
 
     Parameters
     ----------
     scene : Scene
+    everywhere : ndarray of bool, shape (n_candidates,)
+        Which candidates are right.
     truth : Truth
+    languages : pair of Language
+        By fold, and of all.
     settings : Settings
     """
     view, rows = scene.view, scene.rows
     fold_of_row = truth.fold[view.record[scene.slot]]
-    right = truth.right[rows]
+    right = everywhere[rows]
     likes, like = learn_like_cases(supporter_keys(view, rows), SUPPORTERS, right, fold_of_row)
-    by_fold, whole = _statistics(scene, truth, settings, likes)
+    fold = np.full(len(view.slot), -1)
+    fold[rows] = fold_of_row
+    counts = count_said(view, everywhere, fold, (truth.n_folds, scene.n_classes))
+    tables = np.stack([reliabilities(*counts.without(f)) for f in range(truth.n_folds)])
+    by_fold = Statistics(tables, languages[0], likes)
+    whole = Statistics(reliabilities(*counts.without(-1))[None], languages[1], likes)
     known = Known(scene, by_fold, truth.fold, like)
     learner = _Learner(scene, right, fold_of_row % settings.n_folds, settings)
     logit, score = learner.logit(known.logit_features())
@@ -224,27 +285,6 @@ def learn_candidates(scene: Scene, truth: Truth, settings: Settings) -> tuple[Ca
         model.passes.append(Pass(surroundings, forest, blend))
         found.append(scene.posteriors(both @ blend))
     return model, found
-
-
-def _statistics(scene: Scene, truth: Truth, settings: Settings, likes: LikeCases) -> tuple[Statistics, Statistics]:
-    """Without each fold, and of all."""
-    view, k = scene.view, scene.n_classes
-    fold = np.full(len(view.slot), -1)
-    fold[scene.rows] = truth.fold[view.record[scene.slot]]
-    counts = count_said(view, truth.right, fold, (truth.n_folds, k))
-    tables = np.stack([reliabilities(*counts.without(f)) for f in range(truth.n_folds)])
-    labels, offsets = truth.gold
-    lengths = np.diff(offsets)
-    ngrams = []
-    for f in range(truth.n_folds):
-        kept = truth.fold != f
-        cuts = np.concatenate([[0], np.cumsum(lengths[kept])])
-        ngrams.append(learn_ngram(labels[np.repeat(kept, lengths)], cuts, k - 1, settings.order))
-    whole = learn_ngram(labels, offsets, k - 1, settings.order)
-    return (
-        Statistics(tables, ngrams, likes),
-        Statistics(reliabilities(*counts.without(-1))[None], [whole], likes),
-    )
 
 
 class _Learner:

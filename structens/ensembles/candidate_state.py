@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.trees import Forest, HammingTreeArrays
-from structens.ensembles.candidate_model import CandidateModel, Pass, Statistics
+from structens.ensembles.candidate_model import CandidateModel, Language, Pass, Statistics
 from structens.ensembles.candidate_rates import LikeCases
 from structens.ensembles.label_ngram import LabelNGram, hashed
 from structens.ensembles.reliability import Rates
+from structens.ensembles.unproposed import Pool
 
 _COLUMNS: dict[str, Any] = {
     "feature": np.int32,
@@ -30,16 +31,18 @@ def state_of(model: CandidateModel) -> dict[str, Any]:
     --------
     >>> from structens.ensembles.label_ngram import learn_ngram
     >>> ngram = learn_ngram(np.array([0, 1]), np.array([0, 2]), 2, 1)
-    >>> known = Statistics(np.zeros((1, 2, 2, 3), np.float32), [ngram], LikeCases([], 0.5))
+    >>> known = Statistics(np.zeros((1, 2, 2, 3), np.float32), Language([ngram], None), LikeCases([], 0.5))
     >>> model = CandidateModel(known, np.ones(3), [])
     >>> again = model_of(state_of(model))
     >>> again.logit.tolist(), again.statistics.supporters.base
     ([1.0, 1.0, 1.0], 0.5)
     """
     known = model.statistics
+    pool = known.language.pool
     return {
         "reliability": known.reliability[0],
-        "ngram": _ngram_state(known.ngrams[0]),
+        "ngram": _ngram_state(known.language.ngrams[0]),
+        "pool": {} if pool is None else {"table": pool.table[0], "prior": pool.log_prior[0], "weights": pool.weights},
         "supporters": _rates_state(known.supporters),
         "logit": model.logit,
         "passes": [
@@ -59,7 +62,7 @@ def model_of(state: dict[str, Any]) -> CandidateModel:
     """
     known = Statistics(
         np.ascontiguousarray(state["reliability"], np.float32)[None],
-        [_ngram_of(state["ngram"])],
+        Language([_ngram_of(state["ngram"])], _pool_of(state["pool"])),
         _rates_of(state["supporters"]),
     )
     passes = [
@@ -78,6 +81,15 @@ def _ngram_of(state: dict[str, Any]) -> LabelNGram:
     if not len(state["key"]) == len(state["log_p"]) == len(state["back_off"]):
         raise ValueError("the n-grams do not fit their probabilities")
     return hashed(state["key"], state["log_p"], state["back_off"], state["shape"])
+
+
+def _pool_of(state: dict[str, Any]) -> Pool | None:
+    if not state:
+        return None
+    table, prior = np.ascontiguousarray(state["table"], np.float32), np.asarray(state["prior"], np.float64)
+    if table.shape[1:] != (len(prior), len(prior)):
+        raise ValueError("the pool does not fit the classes")
+    return Pool(table[None], prior[None], np.asarray(state["weights"], np.float64))
 
 
 def _rates_state(learnt: LikeCases) -> dict[str, Any]:

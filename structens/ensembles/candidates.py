@@ -1,7 +1,7 @@
-"""Candidates: in every slot each distinct answer that was given there, "nothing" (GAP) too.
+"""Candidates: in every slot each distinct answer given there, "nothing" (GAP) too, and others that may be right.
 
-They are the labels of the transitions between two states of the path-expert automaton, each once, in the order of their
-first supporters. A contextual model scores candidates; `spread` gives their scores back to the experts' transitions.
+Those given are the labels of the transitions between two states of the path-expert automaton, each once, in the order
+of their first supporters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Candidates(NamedTuple):
     offsets : ndarray of int64, shape (n_slots + 1,)
         Slot s has candidates ``offsets[s]:offsets[s + 1]``; none where every expert is absent.
     slot, label, first, n_supporters : ndarray of int32, shape (n,)
-        Slot, code or GAP, first supporter, and number of supporters of each.
+        Slot, code or GAP, first supporter (p or more where there is none), and number of supporters of each.
     of : ndarray of int32, shape (n_slots, p)
         Number of the candidate that each expert supports; -1 where it is absent.
     """
@@ -45,13 +45,15 @@ class Candidates(NamedTuple):
         return out
 
 
-def candidates(labels: NDArray[np.int32]) -> Candidates:
+def candidates(labels: NDArray[np.int32], others: NDArray[np.int32] | None = None) -> Candidates:
     """Candidates of slots.
 
     Parameters
     ----------
     labels : ndarray of int32, shape (n_slots, p)
         As in `Slots`.
+    others : ndarray of int32, shape (n_slots, m), optional
+        Further candidates, which have no supporters; ABSENT for none.
 
     Examples
     --------
@@ -59,38 +61,20 @@ def candidates(labels: NDArray[np.int32]) -> Candidates:
     >>> c.label.tolist(), c.slot.tolist(), c.first.tolist(), c.n_supporters.tolist(), c.of.tolist()
     ([4, -1, 7], [0, 0, 1], [0, 2, 0], [2, 1, 2], [[0, 0, 1], [2, -1, 2]])
     """
-    n_slots = len(labels)
+    n_slots, p = labels.shape
+    labels = np.ascontiguousarray(labels if others is None else np.column_stack([labels, others]), np.int32)
     of = np.empty(labels.shape, np.int32)
     offsets = np.zeros(n_slots + 1, np.int64)
-    labels = np.ascontiguousarray(labels, np.int32)
     _number(labels, of, offsets)
     n = int(offsets[-1])
-    slot, label, first, count = (np.zeros(n, np.int32) for _ in range(4))
-    _describe(labels, of, slot, label, first, count)
-    return Candidates(offsets, slot, label, first, count, of)
+    slot, label, first = (np.full(n, -1, np.int32) for _ in range(3))
+    _describe(labels, of, slot, label, first)
+    mine = np.ascontiguousarray(of[:, :p])
+    return Candidates(offsets, slot, label, first, _counted(mine, n), mine)
 
 
-def spread(found: Candidates, score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weight of each expert's transition: the score of its candidate, shared by all who support it.
-
-    Parameters
-    ----------
-    found : Candidates
-    score : ndarray of float64, shape (n,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_slots, p)
-        0 where an expert is absent.
-
-    Examples
-    --------
-    >>> spread(candidates(np.array([[4, 4, -1]], np.int32)), np.array([0.8, 0.2])).tolist()
-    [[0.4, 0.4, 0.2]]
-    """
-    share = np.append(score / np.maximum(found.n_supporters, 1), 0.0)
-    out: NDArray[np.float64] = share[found.of]
-    return out
+def _counted(of: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+    return np.bincount(of[of >= 0], minlength=n).astype(np.int32)
 
 
 @njit(cache=True)
@@ -113,13 +97,10 @@ def _number(labels, of, offsets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _describe(labels, of, slot, label, first, count):  # type: ignore[no-untyped-def]
+def _describe(labels, of, slot, label, first):  # type: ignore[no-untyped-def]
     n_slots, p = labels.shape
     for s in range(n_slots):
         for j in range(p):
             c = of[s, j]
-            if c < 0:
-                continue
-            if count[c] == 0:
+            if c >= 0 and first[c] < 0:
                 slot[c], label[c], first[c] = s, labels[s, j], j
-            count[c] += 1

@@ -119,10 +119,10 @@ def learn_rates(key: Ints, right: NDArray[np.bool_], fold: Ints, prior: Floats) 
     """
     keys, place = np.unique(key, return_inverse=True)
     n: Floats = np.bincount(place).astype(np.float64)
-    hits: Floats = np.bincount(place, right)
+    hits: Floats = np.bincount(place, right).astype(np.float64)
     n_folds = int(fold.max(initial=-1)) + 1
     again = np.unique(place * n_folds + fold, return_inverse=True)[1]
     own_n: Floats = np.bincount(again).astype(np.float64)[again]
-    own_hits: Floats = np.bincount(again, right)[again]
+    own_hits: Floats = np.bincount(again, right).astype(np.float64)[again]
     out = logit(_rate(hits[place] - own_hits, n[place] - own_n, expit(prior), STRENGTH))
     return Rates(keys, n, hits), out
