@@ -53,6 +53,10 @@ def combine(
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
+    add: o.Add = None,
+    features: o.SequenceFile = None,
+    out_of_fold: o.OutOfFold = None,
+    in_sample: o.InSample = "refuse",
     keep: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Key of the input to pass through to the output; may be repeated."),
@@ -89,6 +93,7 @@ def combine(
     gold of its own or of a later record. Many learning rates are tried side by side, and the one leads whose answers so
     far were best, unless --beta or --learner says otherwise.
     """
+    from structens.cli.added import Added
     from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, warned
     from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
@@ -100,9 +105,14 @@ def combine(
         raise ParameterError("a model is not written to standard output; name a file with --save-model")
     refuse_same_file(
         {"--output": output, "--save-model": save_model},
-        {"input": file, "--model": model, "--constraint": o.constraint_file(constraint)},
+        {
+            **{"input": file, "--model": model, "--constraint": o.constraint_file(constraint)},
+            **{"--features": features, "--out-of-fold": out_of_fold, **o.files_of(add)},
+        },
         in_place=[("--save-model", "--model")],
     )
+    added = Added(add or [], features, out_of_fold, in_sample)
+    added.check(file, online=online)
     if model is not None:
         o.refuse_settled(ctx)
     reading, chosen = o.chosen_options(ctx)
@@ -124,9 +134,13 @@ def combine(
         elif model is not None:
             ensemble, header = reading_of(model)
             redecoded(ensemble, decode, chosen["restriction"])
-            batches = streamed(file, ensemble, {**reading, **header["reading"]}, keep or [], quiet)
+            reading = {**reading, **header["reading"]}
+            if added.add:
+                batches = pieces(added.for_model(ensemble.names_, file, keep or [], reading, tally.notes))
+            else:
+                batches = streamed(file, ensemble, reading, keep or [], quiet)
         else:
-            X = records_of(file, experts, keep or [], reading)
+            X = added.to(records_of(file, experts, keep or [], reading), file, reading, tally.notes)
             ensemble = learnt(X, method, chosen, tally, quiet, given=given, beside=beside)
             if table:
                 show_table(X, chosen, seed, quiet)

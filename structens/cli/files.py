@@ -47,6 +47,20 @@ def refuse_same_file(
                 raise ParameterError(f"{option} and {earlier} must be different files; both are {other}")
 
 
+def path_and_name(text: str) -> tuple[str, str]:
+    """Path and name of a model given as ``path`` or ``path=name``; the name is else the file's, without its suffix.
+
+    Examples
+    --------
+    >>> path_and_name("m/words.structens"), path_and_name("words.structens=crf")
+    (('m/words.structens', 'words'), ('words.structens', 'crf'))
+    """
+    path, equals, name = text.rpartition("=")
+    if equals and path and name and os.sep not in name and not os.path.exists(text):
+        return path, name
+    return text, os.path.basename(text).removesuffix(".structens")
+
+
 def _same(one: str, other: str) -> bool:
     try:
         if os.path.exists(one) and os.path.exists(other):

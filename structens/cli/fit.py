@@ -41,6 +41,10 @@ def fit(
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
+    add: o.Add = None,
+    features: o.SequenceFile = None,
+    out_of_fold: o.OutOfFold = None,
+    in_sample: o.InSample = "refuse",
     seed: o.Seed = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also print the run's losses, regret and bounds, a line each.")
@@ -52,6 +56,7 @@ def fit(
 
     The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
     """
+    from structens.cli.added import Added
     from structens.cli.job import Tally, learnt, records_of, say_bounds, summarise, warned
     from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
@@ -60,14 +65,17 @@ def fit(
 
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
-    refuse_same_file({"--output": output}, {"input": file, "--constraint": o.constraint_file(constraint)})
+    read = {"--constraint": o.constraint_file(constraint), "--features": features, "--out-of-fold": out_of_fold}
+    refuse_same_file({"--output": output}, {"input": file, **read, **o.files_of(add)})
+    added = Added(add or [], features, out_of_fold, in_sample)
+    added.check(file)
     reading, chosen = o.chosen_options(ctx)
     given = given_options(ctx)
     if method is not None:
         refuse_unused(given, [method], chosen)
     tally = Tally(output=output, fitted=True)
     with warned(tally):
-        X = records_of(file, experts, [], reading)
+        X = added.to(records_of(file, experts, [], reading), file, reading, tally.notes)
         tally.n_records, tally.n_experts = len(X), X.n_experts
         ensemble = learnt(X, method, chosen, tally, quiet, given=given)
         save(ensemble, output, reading=reading, data=fingerprint(X))

@@ -19,7 +19,7 @@ from structens.ensembles.features import sequence_hashes
 from structens.ensembles.position_tagger import PositionTagger
 from structens.ensembles.tagged import Tagged
 
-IN_SAMPLE = ("refuse", "absent")
+IN_SAMPLE = ("refuse", "absent", "allow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,9 @@ def honest_tags(
     X : sequence of sequences
     out_of_fold : Tagged, optional
         What `cross_predict` said of X, None where it said nothing; goes before the tagger's own.
-    in_sample : {"refuse", "absent"}
-        What to do with sequences that the tagger learnt from, of which nothing honest is known: an error, or no answer.
+    in_sample : {"refuse", "absent", "allow"}
+        What to do with sequences that the tagger learnt from, of which nothing honest is known: an error, no answer, or
+        an answer that nothing must be learnt from.
     ids : sequence of str or int, optional
         Names of the sequences in errors; default their numbers.
     name : str, optional
@@ -100,7 +101,7 @@ def honest_tags(
     DataError
         If the tagger learnt from a sequence, and what it says of it out of fold is not known, or does not fit it.
     ParameterError
-        If `in_sample` is neither of the two.
+        If `in_sample` is none of the three.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def honest_tags(
     structens.core.errors.DataError: record 's2': expert 'words': the tagger learnt from this sequence; ...
     """
     if in_sample not in IN_SAMPLE:
-        raise ParameterError(f"in_sample must be {' or '.join(IN_SAMPLE)}; got {in_sample!r}")
+        raise ParameterError(f"in_sample must be one of {', '.join(IN_SAMPLE)}; got {in_sample!r}")
     names = list(range(len(X))) if ids is None else list(ids)
     labels: list[Any] = [None] * len(X)
     sure: list[Any] = [None] * len(X)
@@ -129,7 +130,7 @@ def honest_tags(
     learnt = tagger.learnt_from(X) & unknown
     if learnt.any() and in_sample == "refuse":
         raise DataError(_rule(int(learnt.sum()), len(X)), record=names[int(np.argmax(learnt))], expert=name, hint=_WAYS)
-    new = np.flatnonzero(unknown & ~learnt).tolist()
+    new = np.flatnonzero(unknown & (~learnt | (in_sample == "allow"))).tolist()
     fresh = tagger.tag([X[i] for i in new])
     for i, row, confidence in zip(new, fresh.labels, fresh.confidences, strict=True):
         labels[i], sure[i] = row, confidence

@@ -16,7 +16,7 @@ from structens.io.source import Source, display_name, read_lines
 from structens.io.tagged_sequences import TaggedSequences
 
 FORMATS = ("auto", "jsonl", "conllu", "npz")
-OPTIONS = {"jsonl": ("key",), "conllu": ("column",), "npz": ("array", "gold_array", "unpack_bits")}
+OPTIONS = {"jsonl": ("key",), "conllu": ("column",), "npz": ("array", "gold_array", "unpack_bits", "id_format")}
 """What each format can be told."""
 DEFAULTS: dict[str, Any] = {
     "key": None,
@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "array": "pixels",
     "gold_array": "letters",
     "unpack_bits": False,
+    "id_format": "{:d}",
 }
 
 
@@ -56,6 +57,7 @@ def read_tagged(
     array: str = "pixels",
     gold_array: str = "letters",
     unpack_bits: bool = False,
+    id_format: str = "{:d}",
     fold_field: str | None = None,
 ) -> TaggedSequences:
     """Sequences of a file of JSON Lines, CoNLL-U or npz.
@@ -72,6 +74,8 @@ def read_tagged(
         Of npz, the arrays of features and labels; see `read_feature_arrays`.
     unpack_bits : bool
         Of npz, whether each byte holds eight binary features.
+    id_format : str
+        Of npz, makes ids of numbers where there is no array "ids", such as "w-{:05d}".
     fold_field : str, optional
         Key of JSON Lines that holds the fold of each record; npz files have theirs in the array "folds".
 
@@ -92,7 +96,9 @@ def read_tagged(
     if kind == "npz":
         if path == "-" or not isinstance(path, (str, os.PathLike)):
             raise DataError("an npz archive cannot be read from a pipe", hint="name a file")
-        read = read_feature_arrays(path, features=array, gold=gold_array, unpack_bits=unpack_bits)
+        read = read_feature_arrays(
+            path, features=array, gold=gold_array, unpack_bits=unpack_bits, id_format=_checked(id_format)
+        )
         if fold_field not in (None, "folds"):
             raise ParameterError(f"an npz archive has its folds in the array 'folds'; got fold_field {fold_field!r}")
         if fold_field is not None and read.folds is None:
@@ -122,9 +128,19 @@ def _with_folds(read: TaggedSequences, data: bytes, field: str) -> TaggedSequenc
     return TaggedSequences(read.ids, read.sequences, read.gold, read.lines, read.path, np.array(folds, dtype=str))
 
 
+def _checked(id_format: str) -> str:
+    try:
+        fits = id_format.format(0) != id_format.format(1)
+    except (ValueError, LookupError, AttributeError):
+        fits = False
+    if not fits:
+        raise ParameterError(f"id_format must make an id of a number, such as w-{{:05d}}; got {id_format!r}")
+    return id_format
+
+
 def _named(data: bytes, name: str) -> Any:
     import io
 
     stream = io.BytesIO(data)
-    stream.name = name  # type: ignore[attr-defined]
+    stream.name = name
     return stream

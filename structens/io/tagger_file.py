@@ -92,7 +92,7 @@ def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str
     try:
         parameters = {key: decoded(value, arrays) for key, value in header["parameters"].items()}
         features = header["features"]
-        tagger = PositionTagger(
+        tagger: Any = PositionTagger(
             features if isinstance(features, str) else _maker(features),
             None if header["classifier"] is None else _plan(header["classifier"], arrays),
             **parameters,
