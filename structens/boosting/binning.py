@@ -7,17 +7,20 @@ equally many rows. Rows with NaN have a last bin of their own. Thresholds lie in
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.compiled import lean_entry
 from structens.boosting.histogram_layout import MISSING, NOMINAL, NUMERIC
 from structens.core import ParameterError
 
 BLOCK = 8  # features that lie beside each other: their histograms share the fastest cache
 MOST_BINS = 255
+_WORTH_THREADS = 100_000  # numbers
 _MOST_ROWS = 200_000  # quantiles of more rows are taken from every so many
 
 
@@ -64,7 +67,7 @@ def default_bins(d: int) -> int:
 
 
 def bin_features(
-    X: NDArray[Any], max_bins: int = MOST_BINS, nominal: NDArray[np.bool_] | None = None
+    X: NDArray[Any], max_bins: int = MOST_BINS, nominal: NDArray[np.bool_] | None = None, n_threads: int = 1
 ) -> BinnedFeatures:
     """Bin every column.
 
@@ -76,6 +79,8 @@ def bin_features(
         From 2 to 255; bins of a feature, not counting that of NaN.
     nominal : ndarray of bool, shape (d,), optional
         Features whose values have no order; each value has a bin.
+    n_threads : int
+        Blocks of features that are binned at the same time. The bins do not depend on it.
 
     Raises
     ------
@@ -93,51 +98,87 @@ def bin_features(
     n, d = X.shape
     code = np.zeros((-(-d // BLOCK), n, BLOCK), np.uint8)
     kind, n_bins = np.full(d, NUMERIC, np.int64), np.zeros(d, np.int64)
-    bounds: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-    for j in range(d):
-        column = np.ascontiguousarray(X[:, j])
-        is_nominal = nominal is not None and bool(nominal[j])
-        lower, upper, codes = _bin_column(column, MOST_BINS if is_nominal else max_bins)
-        if is_nominal and (lower != upper).any():
-            raise ParameterError(f"nominal feature {j} has more than {MOST_BINS} values; bin or hash them first")
-        missing = column.dtype != np.uint8 and bool((codes == len(lower)).any())
-        if missing and len(lower) == 0:
-            missing, lower, upper = False, np.zeros(1), np.zeros(1)
-        code[j // BLOCK, :, j % BLOCK] = codes
-        kind[j] = NOMINAL if is_nominal else MISSING if missing else NUMERIC
-        n_bins[j] = len(lower) + missing
-        bounds.append((lower, upper))
+    bounds: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = [(np.zeros(0), np.zeros(0))] * d
+
+    def bin_block(block: int) -> None:
+        begin = block * BLOCK
+        columns = np.ascontiguousarray(X[:, begin : begin + BLOCK].T)
+        for place, column in enumerate(columns):
+            j = begin + place
+            is_nominal = nominal is not None and bool(nominal[j])
+            lower, upper = _bin_into(code[block], place, column, MOST_BINS if is_nominal else max_bins)
+            if is_nominal and (lower != upper).any():
+                raise ParameterError(f"nominal feature {j} has more than {MOST_BINS} values; bin or hash them first")
+            missing = column.dtype != np.uint8 and bool(np.isnan(column).any())
+            if missing and len(lower) == 0:
+                missing, lower, upper = False, np.zeros(1), np.zeros(1)
+            kind[j] = NOMINAL if is_nominal else MISSING if missing else NUMERIC
+            n_bins[j] = len(lower) + missing
+            bounds[j] = lower, upper
+
+    if n_threads > 1 and n * d >= _WORTH_THREADS:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(bin_block, range(len(code))))
+    else:
+        for block in range(len(code)):
+            bin_block(block)
     first = np.concatenate([[0], np.cumsum([len(lower) for lower, _ in bounds])])[:-1].astype(np.int64)
     lower, upper = (np.concatenate([pair[k] for pair in bounds]) for k in (0, 1))
     return BinnedFeatures(code.reshape(-1), n_bins, kind, first, lower, upper, n)
 
 
-def _bin_column(
+def bin_column(
     column: NDArray[Any], max_bins: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]]:
     """Least and largest value of each bin, and the bin of each row; NaN comes after the last."""
+    codes = np.zeros((len(column), 1), np.uint8)
+    lower, upper = _bin_into(codes, 0, np.ascontiguousarray(column), max_bins)
+    return lower, upper, codes[:, 0]
+
+
+def _bin_into(
+    codes: NDArray[np.uint8], place: int, column: NDArray[Any], max_bins: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least and largest value of each bin; the bin of each row goes to codes[:, place], NaN's comes after the last."""
     if column.dtype == np.uint8:
         held = np.flatnonzero(np.bincount(column, minlength=256))
         if len(held) <= max_bins:
             table = np.zeros(256, np.uint8)
             table[held] = np.arange(len(held))
-            return held.astype(np.float64), held.astype(np.float64), table[column]
+            codes[:, place] = table[column]
+            return held.astype(np.float64), held.astype(np.float64)
         column = column.astype(np.float64)
-    present = column[~np.isnan(column)]
+    there = ~np.isnan(column)
+    present = column if there.all() else column[there]
     ordered = np.sort(present if len(present) <= _MOST_ROWS else present[:: len(present) // _MOST_ROWS])
     values = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
     if len(values) <= max_bins and len(present) > _MOST_ROWS:
         values = np.unique(present)
-    if len(values) <= max_bins:
-        exact = values.astype(np.float64)
-        return exact, exact, np.searchsorted(values, column).astype(np.uint8)
-    cuts = np.arange(1, max_bins) * len(ordered) // max_bins
-    starts = np.unique(ordered[cuts])  # a bin begins with such a value
-    starts = starts[starts > ordered[0]]
-    codes = np.searchsorted(starts, column, side="right")
-    codes[np.isnan(column)] = len(starts) + 1
+    exact = len(values) <= max_bins
+    if exact:
+        starts = values[1:]
+    else:
+        starts = np.unique(ordered[np.arange(1, max_bins) * len(ordered) // max_bins])  # a bin begins with such a value
+        starts = starts[starts > ordered[0]]
+    # from the rows, since quantiles may have seen a part of them only
     lower, upper = np.full(len(starts) + 1, np.inf), np.full(len(starts) + 1, -np.inf)
-    inside = codes <= len(starts)
-    np.minimum.at(lower, codes[inside], column[inside])  # also where quantiles saw a part of the rows only
-    np.maximum.at(upper, codes[inside], column[inside])
-    return lower, upper, codes.astype(np.uint8)
+    _find_bins(column, np.ascontiguousarray(starts), min(len(values), len(starts) + 1), codes, place, lower, upper)
+    return (values.astype(np.float64), values.astype(np.float64)) if exact else (lower, upper)
+
+
+@lean_entry
+def _find_bins(column, starts, missing, codes, place, lower, upper):  # type: ignore[no-untyped-def]
+    """The bin of each row, by bisection without branches, and the range of each bin."""
+    for i in range(len(column)):
+        x = column[i]
+        if np.isnan(x):
+            codes[i, place] = missing
+            continue
+        at, left = 0, len(starts)
+        while left > 0:
+            half = (left + 1) >> 1
+            at += half if starts[at + half - 1] <= x else 0
+            left -= half
+        codes[i, place] = at
+        lower[at] = min(lower[at], x)
+        upper[at] = max(upper[at], x)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.binning import MOST_BINS, _bin_column
+from structens.boosting.binning import MOST_BINS, bin_column
 from structens.boosting.histogram_layout import MISSING, NOMINAL, NUMERIC
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL
 from structens.boosting.validation import is_sparse
@@ -169,7 +169,7 @@ class _DenseColumns:
         self.X = X
 
     def bin(self, j: int, max_bins: int, nominal: bool) -> _Column:
-        lower, upper, code = _bin_column(np.ascontiguousarray(self.X[:, j]), MOST_BINS if nominal else max_bins)
+        lower, upper, code = bin_column(np.ascontiguousarray(self.X[:, j]), MOST_BINS if nominal else max_bins)
         _check_nominal(j, nominal, lower, upper)
         sizes = np.bincount(code, minlength=len(lower))
         order = np.argsort(code, kind="stable").astype(np.int32)
@@ -209,11 +209,11 @@ class _SparseColumns:
             value = values[:1]
             place = int(len(value) and value[0] < 0)
             return _Column(np.full(len(value), len(rows), np.int64), rows, (value, value), place, implicit, zero, kind)
-        lower, upper, code = _bin_column(values, MOST_BINS if nominal else max_bins)
+        lower, upper, code = bin_column(values, MOST_BINS if nominal else max_bins)
         _check_nominal(j, nominal, lower, upper)
         if ((lower < 0) & (upper > 0)).any():  # zero parts such a bin
             low, high = (
-                _bin_column(np.where(side, values, np.nan), max(1, max_bins // 2)) for side in (values < 0, values > 0)
+                bin_column(np.where(side, values, np.nan), max(1, max_bins // 2)) for side in (values < 0, values > 0)
             )
             code = np.where(values < 0, low[2], high[2].astype(np.int64) + len(low[0]))
             lower, upper = (np.concatenate([low[k], high[k]]) for k in (0, 1))

@@ -75,7 +75,7 @@ def start_rounds(start: Start) -> Any:
         return ExactRounds(start.X, weight, settings, nominal)
     max_bins = default_bins(d) if model.max_bins is None else model.max_bins
     check_memory(histogram_memory(n, d, targets.n_classes, max_bins, settings.n_inner_nodes), what, model.max_memory)
-    binned = bin_features(start.X, max_bins, nominal)
+    binned = bin_features(start.X, max_bins, nominal, start.n_threads)
     kp = padded(targets.n_classes)
     flat = aligned(n * kp, np.float32)
     _weights(start, flat.reshape(n, kp)[:, : targets.n_classes])
