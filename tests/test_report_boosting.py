@@ -291,7 +291,7 @@ def test_rounds_of_adaboost_mh_show_their_cells_and_the_weights_they_saw():
     # one colour a cell, and the borders of all cells but one
     n_leaves = len(model.forest_.trees[1].vote)
     assert 2 <= len(np.unique(above.images[0].get_array().reshape(-1, 3), axis=0)) <= n_leaves
-    assert len(above.collections) - len(areas(above)) == n_leaves - 1 > 1
+    assert len(above.collections) - len(areas(above)) == n_leaves - 1 >= 1
     real = AdaBoostMH(OneAgainstAll(), n_rounds=2, votes="real", keep_weights=False).fit(X, y)
     assert real.row_weights_ is None
     above = plot_regions(real, X, y, [2], resolution=20).axes[0]

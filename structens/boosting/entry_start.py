@@ -63,10 +63,12 @@ def entry_rounds(
         held = start.X.nnz * 12.0 if is_sparse(start.X) else n * d * 8.0
         check_memory(n * n_classes * 32.0 + 2.0 * held, what, model.max_memory)
         return AnyCutRounds(any_cut, start.X, weights(np.empty((n, n_classes))), settings)
-    check_memory(entry_memory(start.X, n_classes, settings.n_inner_nodes), what, model.max_memory)
+    tables = isinstance(base, (HammingProduct, OneAgainstAll))
+    needed = entry_memory(start.X, n_classes, settings.n_inner_nodes) + tables * n * n_classes * 32.0
+    check_memory(needed, what, model.max_memory)
     bins = MOST_BINS if is_sparse(start.X) or isinstance(base, Indicator) else default_bins(d)
     entries = entries_of(start.X, bins if model.max_bins is None else model.max_bins, nominal)
-    if isinstance(base, (HammingProduct, OneAgainstAll)):
+    if tables:
         return _table_rounds(start, entries, settings, weights)
     grower: Any = IndicatorGrower(base) if isinstance(base, Indicator) else trees_of(start, settings)
     rounds = EntryRounds(entries, n_classes, settings, grower, start.n_threads)

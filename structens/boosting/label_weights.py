@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from structens.core import DataError, ParameterError
 
 SCHEMES = ("sharepoints", "uniform", "sharelabels", "proportional", "balanced")
-_ROWS = 4096  # written at a time
+_ROWS, _NUMBERS = 4096, 2**17  # rows written at a time; numbers, where there are more than 256 classes
 
 
 def signed_weights(
@@ -77,9 +77,9 @@ def signed_weights(
     by_label = _label_totals(y, n_classes, given) if scheme == "balanced" else None
     highest = 0.0
     if init_score is not None:
-        highest = max(float((-init_score[r] * _signs(y[r], n_classes)).max()) for r in _batches(n))
+        highest = max(float((-init_score[r] * _signs(y[r], n_classes)).max()) for r in _batches(n, n_classes))
     total = 0.0
-    for rows in _batches(n):
+    for rows in _batches(n, n_classes):
         sign = _signs(y[rows], n_classes)
         weight = _share(sign, scheme, by_label, *(None if a is None else a[rows] for a in given[:2]))
         if init_score is not None:
@@ -88,13 +88,28 @@ def signed_weights(
         total += float(np.abs(out[rows]).sum(dtype=np.float64))
     if not 0 < total < np.inf:
         raise DataError("the weights of all labels are zero", hint="see sample_weight, label_weight and missing labels")
-    for rows in _batches(n):
+    for rows in _batches(n, n_classes):
         out[rows] /= total
     return out
 
 
-def _batches(n: int) -> list[slice]:
-    return [slice(begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS)]
+def _batches(n: int, n_classes: int) -> list[slice]:
+    size = _ROWS if n_classes <= 256 else max(1, _NUMBERS // n_classes)
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def row_masses(weight: NDArray[Any]) -> NDArray[np.float64]:
+    """Sums of the sizes of each row's weights, shape (n,), without a second matrix of weights.
+
+    Examples
+    --------
+    >>> row_masses(np.array([[0.5, -0.25], [-0.25, 0.0]])).tolist()
+    [0.75, 0.25]
+    """
+    out = np.zeros(len(weight))
+    for rows in _batches(*weight.shape):
+        out[rows] = np.abs(weight[rows]).sum(axis=1, dtype=np.float64)
+    return out
 
 
 def _signs(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
@@ -137,7 +152,7 @@ def _label_totals(y: NDArray[Any], n_classes: int, given: Any) -> tuple[NDArray[
     """Weights of the positive and of the negative examples of each label."""
     row_weight, label_weight, _ = given
     sums = np.zeros(n_classes), np.zeros(n_classes)
-    for rows in _batches(len(y)):
+    for rows in _batches(len(y), n_classes):
         sign = _signs(y[rows], n_classes)
         weight = np.ones_like(sign) if label_weight is None else label_weight[rows]
         if row_weight is not None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.label_weights import row_masses
 from structens.boosting.prediction import votes_of
 from structens.boosting.progress import Reporter
 from structens.boosting.stopping import OnlineStopping, smoothed_minimum
@@ -153,5 +154,5 @@ def _round(
 
 def _keep(kept: list[NDArray[np.float32]] | None, rounds: Rounds) -> None:
     if kept is not None:
-        mass = np.abs(rounds.weights()).sum(axis=1, dtype=np.float64)
+        mass = row_masses(rounds.weights())
         kept.append((mass / mass.sum()).astype(np.float32))

@@ -84,9 +84,10 @@ def coefficient_of(right: float, wrong: float, silent: float = 0.0, edge_offset:
     """
     if edge_offset == 0.0 or silent <= 0.0:  # half the log-odds, less those of an edge of theta
         return float(0.5 * np.log(right / wrong) - np.arctanh(edge_offset))
-    b = edge_offset * silent / (2.0 * (1.0 + edge_offset) * wrong)
-    c = (1.0 - edge_offset) * right / ((1.0 + edge_offset) * wrong)
-    return float(np.log(c / (b + np.sqrt(b * b + c))))  # -b + sqrt(b^2 + c), without the difference of near equals
+    # e^alpha solves (1 + theta) wrong x^2 + theta silent x = (1 - theta) right, without a difference of near equals
+    linear = edge_offset * silent
+    root = np.sqrt(linear * linear + 4.0 * (1.0 - edge_offset**2) * wrong * right)
+    return float(np.log(2.0 * (1.0 - edge_offset) * right / (linear + root)))
 
 
 def abstaining(vote: Any, signed: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

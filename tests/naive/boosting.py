@@ -48,11 +48,11 @@ def stump(X, signed, rows, rule="hybrid", nominal=()):
     return best if wins else (constant, vote, None)
 
 
-def tree(X, signed, n_inner, rule="hybrid", nominal=()):
-    """Keys in the order of the cuts, the cuts, and what each row is voted, best first."""
+def tree(X, signed, n_inner, rule="hybrid", nominal=(), base=stump):
+    """Keys in the order of the cuts, the cuts, and what each row is voted, best first; `base` finds a cut as above."""
     rows = list(range(len(X)))
     out = [[0] * len(signed[0]) for _ in rows]
-    queue = [(stump(X, signed, rows, rule, nominal), rows, 0.0)]
+    queue = [(base(X, signed, rows, rule, nominal), rows, 0.0)]
     keys, made = [], []
     for step in range(n_inner):
         if not queue:
@@ -72,7 +72,7 @@ def tree(X, signed, n_inner, rule="hybrid", nominal=()):
                 out[i] = [side * v for v in vote]
             if cut is not None:
                 has = edge([signed[i] for i in part], [side] * len(part), vote)
-                queue.append((stump(X, signed, part, rule, nominal), part, has))
+                queue.append((base(X, signed, part, rule, nominal), part, has))
     return keys, made, out
 
 
@@ -92,3 +92,24 @@ def reweighted(signed, votes):
     ]
     z = sum(abs(w) for row in raw for w in row)
     return [[w / z for w in row] for row in raw], z
+
+
+def least_z(signed, sizes):
+    """Z with the best votes and coefficient, where any of the pairs of a leaf and a class may be silent: all are tried.
+
+    `signed` and `sizes` are the pairs' sums of w * v * y and of w; returns Z and the pairs that speak.
+    """
+    best = None
+    for chosen in itertools.product((False, True), repeat=len(signed)):
+        right = sum((s + g) / 2 for g, s, c in zip(signed, sizes, chosen, strict=True) if c)
+        wrong = sum((s - g) / 2 for g, s, c in zip(signed, sizes, chosen, strict=True) if c)
+        silent = sum(s for s, c in zip(sizes, chosen, strict=True) if not c)
+        z = silent + 2 * math.sqrt(max(right, 0.0) * max(wrong, 0.0))
+        if best is None or z < best[0] - TIE:
+            best = z, chosen
+    return best
+
+
+def energy(alpha, theta, right, wrong, silent):
+    """What the coefficient of AdaBoost with an edge offset minimises."""
+    return math.exp(alpha * theta) * (wrong * math.exp(alpha) + right * math.exp(-alpha) + silent)
