@@ -29,6 +29,7 @@ from structens.ensembles.model_selection import folds
 from structens.ensembles.out_of_fold import judged, without_gold
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
+from structens.ensembles.word_candidates import Lexicon, count_words, without, word_features
 from structens.losses import edit_distance
 
 Floats = NDArray[np.float64]
@@ -83,6 +84,9 @@ class BoostedPaths(PosteriorEnsemble):
     error_ : ndarray of float64, shape (p,)
         Token error of each expert where it answered.
     calibration_ : dict of str to ndarray
+    words_ : list of str
+        Of an open vocabulary, with their counts in `lexicon_`.
+    lexicon_ : dict of str to ndarray
     state_ : dict
         The learnt model as arrays.
 
@@ -103,6 +107,8 @@ class BoostedPaths(PosteriorEnsemble):
     right_: NDArray[np.int64]
     error_: Floats
     calibration_: dict[str, Floats]
+    words_: list[str]
+    lexicon_: dict[str, Floats]
     state_: dict[str, Any]
 
     _model: CandidateModel | None = None
@@ -147,6 +153,7 @@ class BoostedPaths(PosteriorEnsemble):
         self.labels_ = X.alphabet.decode(codes)
         self.error_ = _token_errors(X)
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
+        self.words_, self.lexicon_ = [], {}
         if len(X) < FEWEST_RECORDS:
             return
         proposed, k = candidates(slots.labels), len(self.labels_) + 2
@@ -161,7 +168,13 @@ class BoostedPaths(PosteriorEnsemble):
         languages = learn_language(view, truth, k, self.order, closed=self.closed_)
         found = candidates(slots.labels, languages[0].others(view, fold, self._codes(X)))
         right = found.label == slots.gold[found.slot]
-        scene = self._scene(found, slots, X)
+        lexicon = None
+        if not self.closed_:
+            counts = count_words(X, fold, truth.n_folds)
+            lexicon, heard = without(counts), counts.said.sum(axis=0) > 0
+            self.lexicon_ = {name: part.sum(axis=0)[heard] for name, part in counts._asdict().items()}
+            self.words_ = X.alphabet.decode(np.flatnonzero(heard))
+        scene = self._scene(found, slots, X, lexicon, fold)
         model, posteriors = learn_candidates(scene, right, truth, languages, settings)
         q = self._adopt(model, posteriors, found, right, int(self.error_.argmin()))
         self._calibrate(slots, X, _dense(found, q))
@@ -182,14 +195,25 @@ class BoostedPaths(PosteriorEnsemble):
         """Code of each class; ABSENT for labels that these records do not know, and for all others together."""
         return np.array([*(X.alphabet.codes.get(label, ABSENT) for label in self.labels_), ABSENT, GAP], np.int32)
 
-    def _scene(self, found: Candidates, slots: Slots, X: ExpertPredictions) -> Scene:
-        table = class_table(X.alphabet, self.labels_)
-        view = view_of(found, table[found.label], slots.offsets)
+    def _lexicon(self, X: ExpertPredictions) -> Lexicon:
+        """Counts of the words of these records in those learnt from."""
+        place = {word: k for k, word in enumerate(self.words_)}
+        n = len(place)
+        at = np.array([place.get(word, n) for word in X.alphabet.labels], np.int64)
+        return Lexicon(*(np.append(self.lexicon_[name], 0.0)[at][None] for name in Lexicon._fields))
+
+    def _scene(
+        self, found: Candidates, slots: Slots, X: ExpertPredictions, lexicon: Lexicon | None, table: NDArray[np.int64]
+    ) -> Scene:
+        said = class_table(X.alphabet, self.labels_)[found.label]
+        view = view_of(found, said, slots.offsets)
         confidence = None
         if X.confidence is not None:
             confidence = np.append(X.confidence, np.nan)[slots.source].astype(np.float32)
         own = None if self.features is None else np.asarray(self.features(X, slots), np.float32)
-        return Scene(view, np.flatnonzero(found.contested), confidence, own, len(self.labels_) + 2)
+        rows = np.flatnonzero(found.contested)
+        words = None if lexicon is None else word_features(view, rows, X.alphabet.labels, lexicon, table)
+        return Scene(view, rows, confidence, own, words, len(self.labels_) + 2)
 
     def _adopt(
         self, model: CandidateModel, posteriors: list[Floats], found: Candidates, right: NDArray[np.bool_], best: int
@@ -233,8 +257,9 @@ class BoostedPaths(PosteriorEnsemble):
         view = view_of(found, class_table(X.alphabet, self.labels_)[found.label], slots.offsets)
         none = np.zeros(len(slots), np.int64)
         others = self._model.statistics.language.others(view, none, self._codes(X))
+        lexicon = None if self.closed_ else self._lexicon(X)
         found = found if others is None else candidates(slots.labels, others)
-        return _dense(found, self._model.posteriors(self._scene(found, slots, X)))
+        return _dense(found, self._model.posteriors(self._scene(found, slots, X, lexicon, none)))
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
         self._kept = (slots, self._posteriors(slots, X))

@@ -78,6 +78,8 @@ class Scene(NamedTuple):
         Of each expert in what it says; NaN where it gives none.
     own : ndarray of float32, shape (n_slots, m), or None
         The user's features of slots.
+    words : ndarray of float32, shape (len(rows), m), or None
+        Features of the words of an open vocabulary.
     n_classes : int
         Classes of labels, those of all other labels and of GAP included.
     """
@@ -86,6 +88,7 @@ class Scene(NamedTuple):
     rows: Ints
     confidence: NDArray[np.float32] | None
     own: NDArray[np.float32] | None
+    words: NDArray[np.float32] | None
     n_classes: int
 
     @property
@@ -226,6 +229,8 @@ class Known:
             self.extra.append(confidence_features(scene.view, scene.rows, scene.confidence))
         if scene.own is not None:
             self.extra.append(scene.own[scene.slot])
+        if scene.words is not None:
+            self.extra.append(scene.words)
 
     def logit_features(self) -> Floats:
         """Log-odds of each expert, share of supporters, GAP, like cases, and a little context by the plain vote."""
