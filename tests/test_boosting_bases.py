@@ -7,14 +7,23 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import boosting as naive
 from naive.boosting_bases import alternating_edges, best_indicator, ucb_arm
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import structens
 from structens.boosting import AdaBoostMH, AnyCut, HammingTree, Indicator, Stump, signed_weights
 from structens.boosting.any_cut import find_cut
+from structens.boosting.any_cut_rounds import AnyCutRounds
 from structens.boosting.bandit import BANDITS, FeatureBandit, reward_of
+from structens.boosting.classifier_cuts import ClassifierCut, LinearCut, cut_of
 from structens.boosting.nominal import best_signs
-from structens.core import ModelError, ParameterError
+from structens.boosting.settings import RoundSettings
+from structens.core import DataError, ModelError, ParameterError
 
 
 class LeastSquares:
@@ -186,3 +195,130 @@ def test_feature_choice_needs_a_number_of_features():
         AdaBoostMH(feature_choice="ucb").fit(X, y)
     with pytest.raises(ParameterError, match="feature_choice"):
         AdaBoostMH(feature_choice="thompson", max_features=1).fit(X, y)
+
+
+# ---- cuts by any classifier inside trees
+
+
+def twin_base(classifier, weight, rows_of):
+    """A base learner for `naive.boosting.tree` that cuts by the alternating scheme, seen on some rows."""
+
+    def base(X, signed, rows, rule, nominal):
+        ones = [1] * len(rows)
+        mine = [signed[i] for i in rows]
+        vote = naive.best_vote(mine, ones)
+        constant = naive.edge(mine, ones, vote)
+        found = find_cut(classifier, rows_of[rows], weight[rows]) if len(rows) > 1 else None
+        if found is None or found.positive.all() or not found.positive.any():
+            return constant, vote, None
+        phi = np.where(found.positive, 1, -1).tolist()
+        vote_of_cut = naive.best_vote(mine, phi)
+        reached = naive.edge(mine, phi, vote_of_cut)
+        wins = reached > constant + (-1e-12 if rule == "hybrid" else 1e-12)
+        return (reached, vote_of_cut, (0, 0.0, True, phi)) if wins else (constant, vote, None)
+
+    return base
+
+
+@pytest.mark.parametrize("rule", ["hybrid", "paper"])
+def test_a_tree_of_classifiers_is_the_best_first_tree_of_the_definition(rule):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
+        weight = signed_weights(y, 3)
+        classifier = AnyCut(LeastSquares(), n_starts=2, random_state=seed)
+        rounds = AnyCutRounds(classifier, X, weight.copy(), RoundSettings(5, rule))
+        keys, _, out = naive.tree(X, weight.tolist(), 5, rule, base=twin_base(classifier, weight, X))
+        tree = rounds.play()
+        np.testing.assert_allclose(tree.edge, sum(keys))
+        np.testing.assert_allclose(tree.gain.sum() + tree.constant_gain, sum(keys))
+        np.testing.assert_array_equal(tree.vote[tree.leaf(X)], out)
+        np.testing.assert_allclose(
+            rounds.weight, weight * np.exp(-tree.coefficient * np.array(out) * np.sign(weight)) / tree.normalizer
+        )
+
+
+def test_trees_of_classifiers_boost():
+    X, y = corners(200)
+    y = (y + (np.abs(X[:, 0]) > 1)) % 4  # two lines do not part these
+    deep, flat = (
+        AdaBoostMH(base, n_rounds=8).fit(X, y)
+        for base in (HammingTree(6, cut=AnyCut(LeastSquares())), AnyCut(LeastSquares()))
+    )
+    assert deep.edges_[0] > flat.edges_[0] + 0.1
+    assert deep.score(X, y) > 0.85
+    assert 1 - deep.score(X, y) <= 3 * np.prod(deep.normalizers_)
+    assert deep.apply(X).max() > 2
+    again = pickle.loads(pickle.dumps(deep))
+    np.testing.assert_array_equal(again.decision_function(X), deep.decision_function(X))
+    np.testing.assert_allclose(
+        sum(t.coefficient * t.vote[t.leaf(X)].astype(float) for t in deep.forest_.trees), deep.decision_function(X)
+    )
+    assert AdaBoostMH(AnyCut(LeastSquares()), n_rounds=2).fit(X, np.zeros(200)).n_rounds_ == 0
+
+
+LINEAR = {
+    "logistic": LogisticRegression,
+    "ridge": RidgeClassifier,
+    "perceptron": Perceptron,
+    "scaled": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "ranged": lambda: make_pipeline(MinMaxScaler(), MaxAbsScaler(), LogisticRegression()),
+    "only divided": lambda: make_pipeline(StandardScaler(with_mean=False), LogisticRegression()),
+    "only moved": lambda: make_pipeline(StandardScaler(with_std=False), LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_classifiers_are_kept_as_numbers(name, tmp_path):
+    X, y = corners(80, seed=2)
+    X = X * [1.0, 30.0] + [0.0, 7.0]
+    fitted = LINEAR[name]().fit(X, np.where(y > 1, 1, -1))
+    cut = cut_of(fitted, 2)
+    assert isinstance(cut, LinearCut)
+    np.testing.assert_array_equal(cut.positive(X), fitted.predict(X) > 0)
+    model = AdaBoostMH(HammingTree(2, cut=AnyCut(LINEAR[name]())), n_rounds=2, callback=print_nothing).fit(X, y)
+    structens.save(model, tmp_path / "m.structens")
+    loaded = structens.load(tmp_path / "m.structens")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(X[:1]), model.predict(X)[:1])  # no row depends on the others
+    assert loaded.callback is None
+    with pytest.raises(ParameterError, match="estimator must be"):  # it was left out
+        loaded.fit(X, y)
+    with pytest.raises(DataError, match="row 1 has one"):
+        loaded.predict([[0.0, 1.0], [np.nan, 1.0]])
+
+
+def print_nothing(*_):
+    return False
+
+
+def test_other_classifiers_stay_as_they_are(tmp_path):
+    X, y = corners(80)
+    for estimator in (DecisionTreeClassifier(max_depth=2), make_pipeline(StandardScaler(), SVC())):
+        model = AdaBoostMH(AnyCut(estimator), n_rounds=1).fit(X, y)
+        assert isinstance(model.forest_.trees[0].cuts[0], ClassifierCut)
+        with pytest.raises(ModelError, match="linear classifiers of scikit-learn can; pickle"):
+            structens.save(model, tmp_path / "m.structens")
+
+
+def test_a_file_of_linear_cuts_that_do_not_fit_is_refused(tmp_path, monkeypatch):
+    from structens.io import classifier_file
+
+    X, y = corners(60)
+    model = AdaBoostMH(HammingTree(2, cut=AnyCut(LogisticRegression())), n_rounds=2).fit(X, y)
+    written = classifier_file.write_model
+    for wrong in (
+        lambda arrays, key: arrays.update({key: arrays[key][:-1]}),
+        lambda arrays, key: arrays.update({key: arrays[key][:, :1]}),
+        lambda arrays, key: arrays.update({key: arrays[key] * np.nan}),
+        lambda arrays, key: arrays.pop(key),
+    ):
+
+        def tampered(path, header, arrays, wrong=wrong):
+            wrong(arrays, next(key for key in arrays if key.endswith(".linear")))
+            written(path, header, arrays)
+
+        monkeypatch.setattr(classifier_file, "write_model", tampered)
+        structens.save(model, tmp_path / "m.structens")
+        with pytest.raises(ModelError, match="does not fit"):
+            structens.load(tmp_path / "m.structens")

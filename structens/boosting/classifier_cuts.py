@@ -90,7 +90,7 @@ def cut_of(estimator: Any, d: int) -> LinearCut | ClassifierCut:
     linear, scalers = steps[-1], steps[:-1]
     home = type(linear).__module__
     coefficient = np.asarray(getattr(linear, "coef_", np.zeros(0)))
-    one_row = coefficient.shape in ((coefficient.size,), (1, coefficient.size))
+    one_row = coefficient.shape in ((d,), (1, d))
     plain = home.startswith(_LINEAR_HOMES) and one_row and _signs(linear)
     factors = [_factor_and_shift(scaler) for scaler in scalers]
     if not plain or any(factor is None for factor in factors):
@@ -102,7 +102,7 @@ def cut_of(estimator: Any, d: int) -> LinearCut | ClassifierCut:
             factor, shift = found
             intercept += float(np.sum(weight * shift))
             weight = weight * factor
-    return LinearCut(weight, intercept) if len(weight) == d and np.isfinite(weight).all() else ClassifierCut(estimator)
+    return LinearCut(weight, intercept) if np.isfinite(weight).all() else ClassifierCut(estimator)
 
 
 def _signs(linear: Any) -> bool:
