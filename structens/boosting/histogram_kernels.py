@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structens.boosting.compiled import lean_entry, lean_inner
+from structens.boosting.compiled import lean_inner
 from structens.boosting.histogram_layout import (
     CLOSED,
     CUT,
@@ -36,7 +36,7 @@ from structens.boosting.histogram_layout import (
 from structens.boosting.lanes import load, meet, minus, nothing, plus, size, store, total
 
 
-@lean_entry
+@lean_inner
 def grow_tree(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
     """First half of a round: trim, and grow a tree best first. Kegl (2014), Figure 2.
 

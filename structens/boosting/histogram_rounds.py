@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.binning import BLOCK, BinnedFeatures
-from structens.boosting.histogram_kernels import grow_tree
+from structens.boosting.crew import Crew
 from structens.boosting.histogram_layout import (
     CUT,
     FEATURE,
@@ -28,7 +27,7 @@ from structens.boosting.histogram_layout import (
     Table,
     Work,
 )
-from structens.boosting.round_kernels import first_masses, vote_and_reweight
+from structens.boosting.round_kernels import first_masses, play_round
 from structens.boosting.settings import RULES, RoundSettings
 from structens.boosting.trees import AT_LEAST, AT_LEAST_OR_NAN_BELOW, EQUAL, HammingTreeArrays
 
@@ -103,7 +102,7 @@ class HistogramRounds:
         self.work = self._memory(weight, slots * self.span if pooled else self.n_threads * block_span, row_blocks)
         self.out = np.zeros(8)
         self.table = self.list_features(np.arange(binned.d))
-        self._threads = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+        self._crew = Crew(self.n_threads, self._play)
         first_masses(self.plan, self.work)
 
     def _memory(self, weight: NDArray[np.float32], pool: int, row_blocks: int) -> Work:
@@ -151,17 +150,13 @@ class HistogramRounds:
         """Grow the next tree and, where its edge is positive, change the weights."""
         if features is not None:
             self.table = self.list_features(features)
-        if self._threads is None:
-            self._play(0)
-        else:  # not on this thread: an interrupt must not keep the others waiting for it
-            for played in [self._threads.submit(self._play, k) for k in range(self.n_threads)]:
-                played.result()
+        self.out[7] = 0.0
+        self._crew.play(lambda: bool(self.out[7]))
         self.rates[0] = self.settings.trim
         return self._tree()
 
     def _play(self, thread: int) -> None:
-        grow_tree(thread, self.plan, self.rates, self.table, self.work, self.out)
-        vote_and_reweight(thread, self.plan, self.rates, self.table, self.work, self.out)
+        play_round(thread, self.plan, self.rates, self.table, self.work, self.out)
 
     def weights(self) -> NDArray[np.float32]:
         """Signed weights, shape (n, K); a view."""
@@ -170,9 +165,7 @@ class HistogramRounds:
 
     def close(self) -> None:
         """Let the threads go."""
-        if self._threads is not None:
-            self._threads.shutdown()
-            self._threads = None
+        self._crew.close()
 
     def _tree(self) -> HammingTreeArrays:
         work, out = self.work, self.out

@@ -1,6 +1,6 @@
 """A round of AdaBoost.MH on binned features: trim, grow a Hamming tree, vote, reweight.
 
-All threads run the two halves of a round side by side. Blocks of rows are summed apart and then in order, so that sums
+All threads run a round side by side. Blocks of rows are summed apart and then in order, so that sums
 do not depend on the number of threads. `histogram_layout` explains the words.
 """
 
@@ -9,13 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from structens.boosting.compiled import lean_entry, lean_inner
+from structens.boosting.histogram_kernels import grow_tree
 from structens.boosting.histogram_layout import CUT, END, FEATURE, HIGH, LEFT, LOW, N_BUCKETS, RIGHT, SLOT, START, STATE
 from structens.boosting.lanes import accumulate, load, meet, nothing, plus, reweight, size, store, total
 
 
 @lean_entry
-def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
-    """Second half: votes, coefficient, weights. `out` takes total weight, edge, coefficient, leaves (4), Z (5)."""
+def play_round(tid, plan, rates, table, work, out):  # type: ignore[no-untyped-def]
+    """A round: a tree, votes, coefficient, weights.
+
+    `out` takes total weight, edge, coefficient, cells, leaves, Z, rows that took part, and 1 once it is over.
+    """
+    grow_tree(tid, plan, rates, table, work, out)
     n_leaves = _leaves(tid, np.int64(work.weight_sum[tid, 1]), plan, table, work)
     _leaf_sums(tid, n_leaves, plan, work)
     meet(work.gate, plan[4], plan[5])
@@ -23,6 +28,9 @@ def vote_and_reweight(tid, plan, rates, table, work, out):  # type: ignore[no-un
         out[4] = n_leaves
     if _step(tid, n_leaves, plan, rates, work, out):
         _reweight(tid, n_leaves, plan, rates, work)
+    meet(work.gate, plan[4], plan[5])
+    if tid == 0:
+        out[7] = 1.0
 
 
 @lean_entry
