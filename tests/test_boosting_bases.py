@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import boosting as naive
-from naive.boosting_bases import alternating_edges, best_indicator, ucb_arm
+from naive.boosting_bases import alternating_edges, best_indicator, exp3p_probabilities, ucb_arm
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -155,20 +155,30 @@ def test_ucb_is_that_of_the_definition(n_arms, edges):
         rewards[expected].append(reward_of(edge))
 
 
+def test_exp3p_is_that_of_the_definition():
+    bandit = FeatureBandit(4, 1, "exp3p", 3)
+    seen = []
+    for t in range(40):
+        bandit.pull()
+        edge = 0.9 if bandit.arm == 2 else 0.1 + 0.01 * t
+        bandit.reward(edge)
+        if t >= 4:  # every arm was pulled once before
+            seen.append((bandit.arm, reward_of(edge)))
+    expected = exp3p_probabilities(4, seen, bandit.gamma, bandit.eta, bandit.horizon)
+    np.testing.assert_allclose(bandit.probabilities(), expected)
+
+
 @pytest.mark.parametrize("policy", BANDITS)
 def test_bandits_find_the_arm_that_pays(policy):
     bandit = FeatureBandit(10, 2, policy, random_state=3)
     assert sorted(np.concatenate(bandit.arms)) == list(range(10))
-    gamma, FeatureBandit.gamma = FeatureBandit.gamma, 0.2
-    try:
-        pulled = []
-        for _ in range(2000):
-            bandit.pull()
-            pulled.append(bandit.arm)
-            bandit.reward(0.9 if bandit.arm == 3 else 0.1)
-        assert bandit.probabilities().sum() == pytest.approx(1.0)
-    finally:
-        FeatureBandit.gamma = gamma
+    bandit.gamma = 0.2
+    pulled = []
+    for _ in range(2000):
+        bandit.pull()
+        pulled.append(bandit.arm)
+        bandit.reward(0.9 if bandit.arm == 3 else 0.1)
+    assert bandit.probabilities().sum() == pytest.approx(1.0)
     assert sorted(pulled[:5]) == list(range(5))
     assert np.mean(np.array(pulled[1000:]) == 3) > 0.5
 

@@ -70,7 +70,7 @@ class AdaBoostMH(ForestClassifier):
         Exact engine only, which "auto" then takes.
     max_features : int, float or None
         How many features, or which share, drawn anew, a tree may cut; None for all.
-    feature_choice : {"uniform", "ucb", "ucbv", "exp3"}
+    feature_choice : {"uniform", "ucb", "ucbv", "exp3", "exp3p"}
         How the `max_features` of a round are drawn: anew and at random, or from sets of so many features by a bandit
         whose reward is what a round takes off the bound on the error (`structens.boosting.bandit`).
     nominal_features : array_like, optional

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BANDITS = ("ucb", "ucbv", "exp3")
+BANDITS = ("ucb", "ucbv", "exp3", "exp3p")
 
 
 def reward_of(edge: float) -> float:
@@ -38,10 +38,11 @@ class FeatureBandit:
         Features.
     size : int
         Features of an arm; they are shared out at random, and the last arm may have fewer.
-    policy : {"ucb", "ucbv", "exp3"}
+    policy : {"ucb", "ucbv", "exp3", "exp3p"}
         "ucb": the largest mean + sqrt(2 ln t / pulls), Auer et al. (2002). "ucbv": the same with the variance of the
         rewards, Audibert et al. (2009). "exp3": at random, by weights that grow with rewards over probabilities, Auer
-        et al. (2002b), gamma .01.
+        et al. (2002b), gamma .01. "exp3p": the same where all arms gain a little more the rarer they are, gamma .1, so
+        that the regret is bounded with high probability.
     random_state : int
 
     Examples
@@ -54,9 +55,10 @@ class FeatureBandit:
     True
     """
 
-    gamma = 0.01
+    eta, horizon = 0.4, 100  # of "exp3p", as MultiBoost has them
 
     def __init__(self, d: int, size: int, policy: str, random_state: int = 0) -> None:
+        self.gamma = 0.1 if policy == "exp3p" else 0.01
         self.policy, self.rng = policy, np.random.default_rng([random_state, 11])
         order = self.rng.permutation(d)
         self.arms: list[NDArray[np.int64]] = [np.sort(order[at : at + size]) for at in range(0, d, size)]
@@ -70,7 +72,7 @@ class FeatureBandit:
         waiting = np.flatnonzero(self.pulls == 0)
         if len(waiting):
             self.arm = int(waiting[0])
-        elif self.policy == "exp3":
+        elif self.policy in ("exp3", "exp3p"):
             self.arm = int(self.rng.choice(len(self.arms), p=self.probabilities()))
         else:
             self.arm = int(np.argmax(self.indices()))
@@ -82,6 +84,11 @@ class FeatureBandit:
         if self.policy == "exp3" and self.pulls.all():
             share = self.probabilities()[self.arm]
             self.log_weight[self.arm] += self.gamma / len(self.arms) * value / share
+        elif self.policy == "exp3p" and self.pulls.all():
+            shares, n = self.probabilities(), len(self.arms)
+            gained = self.eta / (shares * np.sqrt(n * self.horizon))
+            gained[self.arm] += value / shares[self.arm]
+            self.log_weight += self.gamma / (3 * n) * gained
         self.pulls[self.arm] += 1
         self.sums[self.arm] += value
         self.squares[self.arm] += value * value
@@ -98,7 +105,7 @@ class FeatureBandit:
         return np.where(self.pulls == 0, np.inf, bound)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Of the arms, for "exp3"."""
+        """Of the arms, for "exp3" and "exp3p"."""
         weight = np.exp(self.log_weight - self.log_weight.max())
         out = (1.0 - self.gamma) * weight / weight.sum() + self.gamma / len(self.arms)
         shares: NDArray[np.float64] = out / out.sum()

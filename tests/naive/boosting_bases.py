@@ -47,3 +47,19 @@ def ucb_arm(rewards):
     t = sum(map(len, rewards))
     bounds = [sum(r) / len(r) + math.sqrt(2 * math.log(t) / len(r)) for r in rewards]
     return bounds.index(max(bounds))
+
+
+def exp3p_probabilities(n_arms, pulls, gamma, eta, horizon):
+    """Of Auer et al. (2002b), Figure 2, after these (arm, reward) pairs."""
+    weight = [1.0] * n_arms
+
+    def shares():
+        return [(1 - gamma) * w / sum(weight) + gamma / n_arms for w in weight]
+
+    for arm, reward in pulls:
+        p = shares()
+        for j in range(n_arms):
+            estimate = reward / p[j] if j == arm else 0.0
+            bonus = eta / (p[j] * math.sqrt(n_arms * horizon))
+            weight[j] *= math.exp(gamma / (3 * n_arms) * (estimate + bonus))
+    return shares()
