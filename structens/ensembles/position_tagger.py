@@ -59,7 +59,7 @@ class PositionTagger(Estimator):
         Curve fitted to confidences of positions held out. None: posteriors as they come.
     n_folds : int
         Parts of the sequences, one of which is held out at a time to choose weight, temperature and curve; no more of
-        them than are needed for 5,000 positions. Equal sequences are in one part.
+        them than are needed for 2,500 positions. Equal sequences are in one part.
     random_state : int
         Seed of the parts and of the default classifier.
     n_jobs : int

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 MAKERS: dict[str, Any] = {"words": WordFeatures, "vectors": VectorWindows, "matrix": MatrixFeatures}
 """Makers of features by the names they may be asked for."""
-_ENOUGH = 5000
+_ENOUGH = 2500
 """Held-out positions after which no further fold is learnt from: two numbers and a curve are chosen on them."""
 
 
@@ -89,11 +89,13 @@ class Learning:
         tagger = self.tagger
         X, labels = [self.X[i] for i in chosen.tolist()], self.labels[chosen]
         maker = _maker(tagger.features, self.X).fit(X)
+        model = PositionClassifier(maker, None, tagger.previous_labels, self.n_classes)
+        rows = model.rows(X, labels)
         classifier = tagger.classifier
         if classifier is None:
-            classifier = default_classifier(maker, labels, tagger.random_state, tagger.n_jobs)
+            classifier = default_classifier(rows, tagger.random_state, tagger.n_jobs)
         classifier = unfitted(classifier, **self._limits(classifier))
-        model = PositionClassifier(maker, classifier, tagger.previous_labels, self.n_classes).fit(X, labels)
+        model.classifier = classifier.fit(rows, labels.values)
         self.n_done += 1
         if tagger.progress is not None and not hasattr(classifier, "callback"):
             tagger.progress(self.n_done, self.n_fits)
