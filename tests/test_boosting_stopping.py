@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import adaboost as naive
 
-from structens.boosting import OnlineStopping, smoothed_curve, smoothed_minimum
+from structens.boosting import (
+    AdaBoostMH,
+    HammingTree,
+    OnlineStopping,
+    rounds_without_error,
+    smoothed_curve,
+    smoothed_minimum,
+)
 from structens.core import DataError, ParameterError
 
 SPEC = [0.9] * 5 + [0.5] * 5 + [0.2, 0.3, 0.2, 0.1, 0.2, 0.2, 0.3, 0.2, 0.2, 0.4]
@@ -71,3 +78,20 @@ def test_the_online_rule_is_multiboosts(errors, min_rounds, smoothing, lookahead
 def test_parameters_of_the_online_rule(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         OnlineStopping(**wrong)
+
+
+def test_no_error_is_left_after_so_many_rounds():
+    assert rounds_without_error(100, 10, 0.1) == 1501
+    reached = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
+        model = AdaBoostMH(HammingTree(6), n_rounds=120, engine="exact").fit(X, y)
+        enough = rounds_without_error(30, 3, min(model.edges_))
+        if enough <= model.n_rounds_:
+            assert (model.predict(X, n_rounds=enough) == y).all()
+            reached += 1
+    assert reached > 1  # otherwise nothing was tested
+    for wrong in ((0, 3, 0.1), (9, 1, 0.1), (9, 3, 0.0), (9, 3, 1.5)):
+        with pytest.raises(ParameterError, match="edge"):
+            rounds_without_error(*wrong)

@@ -27,6 +27,6 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "posteriors": ["softmax_posteriors", "vote_posteriors"],
         "product": ["HammingProduct", "OneAgainstAll"],
         "selection": ["Selection", "select"],
-        "stopping": ["OnlineStopping", "smoothed_curve", "smoothed_minimum"],
+        "stopping": ["OnlineStopping", "rounds_without_error", "smoothed_curve", "smoothed_minimum"],
     },
 )

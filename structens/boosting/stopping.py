@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -91,6 +92,40 @@ def smoothed_minimum(errors: ArrayLike, *, min_rounds: int = 50, kegl_exact: boo
     # sums in floating point: what is equal up to rounding is equal
     late = curve[begin:]
     return begin + 1 + int(np.argmax(late <= late.min() + 1e-12))
+
+
+def rounds_without_error(n_rows: int, n_classes: int, edge: float) -> int:
+    """Rounds after which single-label AdaBoost.MH makes no training error, if no round has a smaller edge.
+
+    From the bound on the error, the product of all Z = sqrt(1 - edge^2) <= exp(-edge^2 / 2), and the least weight of a
+    label, 1 / (2 n (K - 1)). It holds for plain votes (learning rate 1) and the weights "sharepoints".
+
+    Parameters
+    ----------
+    n_rows, n_classes : int
+        n, and K >= 2.
+    edge : float
+        Over 0, up to 1.
+
+    Raises
+    ------
+    ParameterError
+        If one is out of its range.
+
+    References
+    ----------
+    Kegl, "The return of AdaBoost.MH: multi-class Hamming trees" (ICML 2014), section 2.
+
+    Examples
+    --------
+    >>> rounds_without_error(100, 10, 0.1)
+    1501
+    """
+    if n_rows < 1 or n_classes < 2 or not 0 < edge <= 1:
+        raise ParameterError(
+            f"this needs a row, two classes and an edge over 0 and up to 1; got {n_rows}, {n_classes}, {edge}"
+        )
+    return math.ceil(2.0 * math.log(2.0 * n_rows * (n_classes - 1)) / edge**2) + 1
 
 
 class OnlineStopping:
