@@ -113,3 +113,16 @@ def least_z(signed, sizes):
 def energy(alpha, theta, right, wrong, silent):
     """What the coefficient of AdaBoost with an edge offset minimises."""
     return math.exp(alpha * theta) * (wrong * math.exp(alpha) + right * math.exp(-alpha) + silent)
+
+
+def bins(column, max_bins):
+    """Values, or first values of bins, and the bin of each number, NaN after the last; all by sorting and counting."""
+    ordered = sorted(x for x in column if not math.isnan(x))
+    values = sorted(set(ordered))
+    if len(values) <= max_bins:
+        starts = values
+    else:
+        starts = sorted({ordered[0], *(ordered[k * len(ordered) // max_bins] for k in range(1, max_bins))})
+    code = [len(starts) if math.isnan(x) else sum(s <= x for s in starts) - 1 for x in column]
+    held = [[x for x, c in zip(column, code, strict=True) if c == b] for b in range(len(starts))]
+    return [min(h) for h in held], [max(h) for h in held], code
