@@ -113,7 +113,7 @@ class BoostedPaths(PosteriorEnsemble):
 
     _model: CandidateModel | None = None
     _kept: tuple[Slots, Posteriors] | None = None
-    out_of_fold: tuple[Slots, Floats] | None = None
+    out_of_fold: tuple[Slots, Posteriors] | None = None
 
     def __init__(
         self,
@@ -170,9 +170,9 @@ class BoostedPaths(PosteriorEnsemble):
         right = found.label == slots.gold[found.slot]
         lexicon = None
         if not self.closed_:
-            counts = count_words(X, fold, truth.n_folds)
-            lexicon, heard = without(counts), counts.said.sum(axis=0) > 0
-            self.lexicon_ = {name: part.sum(axis=0)[heard] for name, part in counts._asdict().items()}
+            heard_of = count_words(X, fold, truth.n_folds)
+            lexicon, heard = without(heard_of), heard_of.said.sum(axis=0) > 0
+            self.lexicon_ = {name: part.sum(axis=0)[heard] for name, part in heard_of._asdict().items()}
             self.words_ = X.alphabet.decode(np.flatnonzero(heard))
         scene = self._scene(found, slots, X, lexicon, fold)
         model, posteriors = learn_candidates(scene, right, truth, languages, settings)
@@ -242,7 +242,7 @@ class BoostedPaths(PosteriorEnsemble):
         done = super()._decided(blind, unknown, 0)
         result = judged(done.prediction, X)
         self.calibration_ = learn_calibration(done, blind, share, result.hit, result.errors == 0)
-        self._kept, self.out_of_fold = None, (slots, share)
+        self._kept, self.out_of_fold = None, (slots, found)
 
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         if self._kept is not None and self._kept[0] is slots:
