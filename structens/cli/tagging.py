@@ -12,7 +12,7 @@ import numpy as np
 from structens.cli.console import is_terminal
 from structens.cli.files import path_and_name
 from structens.core import DataError, ParameterError
-from structens.ensembles.honest_tags import honest_tags
+from structens.ensembles.in_sample import honest_tags
 from structens.ensembles.tagged import Tagged
 from structens.io.model_file import read_model
 from structens.io.tagged_files import DEFAULTS, OPTIONS, format_of, read_tagged

@@ -176,7 +176,7 @@ class Training:
 
         from structens.cli.files import path_and_name
         from structens.cli.tagging import expert_lines
-        from structens.ensembles.honest_tags import OutOfFold
+        from structens.ensembles.in_sample import OutOfFold
         from structens.io import atomic_output
         from structens.io.ensemble_file import save
         from structens.io.fold_store import FoldStore

@@ -21,7 +21,7 @@ from structens.ensembles.vote import Votes, rover, vote
 from structens.ensembles.voting import BestExpert, MajorityVote
 
 if TYPE_CHECKING:
-    from structens.ensembles.honest_tags import OutOfFold, honest_tags
+    from structens.ensembles.in_sample import OutOfFold, honest_tags
     from structens.ensembles.position_tagger import PositionTagger
     from structens.ensembles.vector_features import MatrixFeatures, VectorWindows
     from structens.ensembles.word_features import WordFeatures
@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 _TAGGING = {
-    "honest_tags": ("OutOfFold", "honest_tags"),
+    "in_sample": ("OutOfFold", "honest_tags"),
     "position_tagger": ("PositionTagger",),
     "vector_features": ("MatrixFeatures", "VectorWindows"),
     "word_features": ("WordFeatures",),

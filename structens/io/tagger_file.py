@@ -5,6 +5,7 @@ The classifier is stored as `classifier_file` stores one; makers of features as 
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str
 
 def _out_of_fold(arrays: dict[str, NDArray[Any]], n_classes: int) -> Any:
     """What the tagger said out of fold of the sequences that it learnt from."""
-    from structens.ensembles.honest_tags import OutOfFold
+    from structens.ensembles.in_sample import OutOfFold
 
     fingerprints, labels, offsets, confidences = (arrays[key] for key in _OUT_OF_FOLD)
     if offsets.shape != (len(fingerprints) + 1,) or not len(labels) == len(confidences) == offsets[-1]:
@@ -160,7 +161,7 @@ def _plan_described(classifier: Any, arrays: dict[str, NDArray[Any]]) -> dict[st
 
 
 def _plan(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    from structens import boosting
+    boosting = import_module("structens.boosting")
 
     if header["kind"] not in CLASSIFIERS:
         raise ValueError(f"there is no classifier {header['kind']!r}")
