@@ -87,16 +87,20 @@ def default_classifier(rows: Any, random_state: int, n_jobs: int) -> AdaBoostMH:
 
     Examples
     --------
-    >>> default_classifier(np.zeros((2, 3)), 0, 1).max_features
-    0.3
+    >>> default_classifier(np.zeros((2, 3)), 0, 1)
+    AdaBoostMH(base=HammingTree(), n_rounds=200, votes='real', learning_rate=0.3, random_state=0)
     """
-    dense = isinstance(rows, np.ndarray)
+    base, n_rounds = HammingTree(20), 200
+    share: float | None = None
+    if not isinstance(rows, np.ndarray):
+        base, n_rounds = HammingTree(60), 600
+        share = max(0.04, 300 / max(rows.shape[1], 1))
     return AdaBoostMH(
-        HammingTree(60),
-        300 if dense else 600,
+        base,
+        n_rounds,
         votes="real",
         learning_rate=0.3,
-        max_features=0.3 if dense else 0.04,
+        max_features=None if share is None or share >= 1 else share,  # few columns are no burden
         random_state=random_state,
         n_jobs=n_jobs,
     )
