@@ -9,7 +9,7 @@ import pytest
 from run_cli import GREEK, put, records, run
 
 import structens
-from structens.cli import combine, evaluate, fit
+from structens.cli import combine, evaluate, fit, tag, train
 from structens.ensembles import METHODS
 from structens.evaluate import compare_counts, count_errors
 from structens.io import DataWarning
@@ -224,6 +224,7 @@ def test_readers_warnings_become_notes():
 
 
 ELSEWHERE = {
+    "add": "taggers of honest_tags and add_experts",
     "file": "path of read_records",
     "files": "paths of read_records and read_sequences",
     "output": "path of write_predictions and save",
@@ -248,9 +249,18 @@ ELSEWHERE = {
 
 def parameters():
     """Name -> defaults of the parameters of the Python functions and classes behind the commands."""
-    from structens.io import read_sequences
+    from structens.boosting import AdaBoostMH, HammingTree
+    from structens.ensembles import honest_tags
+    from structens.io import read_sequences, read_tagged
 
     behind = [
+        structens.PositionTagger,
+        structens.WordFeatures,
+        structens.cross_predict,
+        AdaBoostMH,
+        HammingTree,
+        honest_tags,
+        read_tagged,
         structens.read_records,
         structens.iter_records,
         structens.AutoEnsemble,
@@ -275,7 +285,7 @@ def parameters():
     return found
 
 
-@pytest.mark.parametrize("command", [combine.combine, fit.fit, evaluate.evaluate])
+@pytest.mark.parametrize("command", [combine.combine, fit.fit, evaluate.evaluate, train.train, tag.tag])
 def test_every_option_is_a_parameter_of_the_same_name(command):
     known, options = parameters(), dict(inspect.signature(command).parameters)
     options.pop("ctx", None)  # typer's own
