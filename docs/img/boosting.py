@@ -10,7 +10,12 @@ import matplotlib as mpl
 
 HERE = Path(__file__).resolve().parent
 PAGE = (HERE.parent / "how-to" / "boosting.md").read_text(encoding="utf-8")
-FILES = {"regions": "boosting-rounds.png", "curves": "boosting-curves.svg", "tree": "boosting-tree.svg"}
+FILES = {
+    "regions": "boosting-rounds.png",
+    "cells": "boosting-cells.png",
+    "curves": "boosting-curves.svg",
+    "tree": "boosting-tree.svg",
+}
 
 mpl.rcParams["svg.hashsalt"] = "structens"  # the same file every time
 for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):

@@ -35,8 +35,10 @@ class AdaBoostMH(ForestClassifier):
 
     Each round grows a tree on the weighted pairs of examples and labels, adds its votes, and gives more weight to the
     pairs that they have wrong. A row's class is that of most votes; with many labels a row has those with positive
-    votes. Rows of weight 0 are left out; scaling weights changes nothing. NaN is a missing value, and the side it goes
-    to is learnt; where none was seen, it counts as very large. Thresholds part ``x < b`` from ``x >= b``, in float64.
+    votes. Rows of weight 0 are left out; scaling weights changes nothing. A weight of 2 is a row given twice, but for
+    rounding (1e-7 of a vote); on histograms with trim=0 only, and where every value has a bin. NaN is a missing value,
+    and the side it goes to is learnt; where none was seen, it counts as very large. Thresholds part ``x < b`` from
+    ``x >= b``, in float64.
 
     Parameters
     ----------
