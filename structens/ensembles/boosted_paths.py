@@ -87,6 +87,8 @@ class BoostedPaths(PosteriorEnsemble):
     words_ : list of str
         Of an open vocabulary, with their counts in `lexicon_`.
     lexicon_ : dict of str to ndarray
+    confident_ : bool
+        Whether confidences were learnt from.
     state_ : dict
         The learnt model as arrays.
 
@@ -109,6 +111,7 @@ class BoostedPaths(PosteriorEnsemble):
     calibration_: dict[str, Floats]
     words_: list[str]
     lexicon_: dict[str, Floats]
+    confident_: bool
     state_: dict[str, Any]
 
     _model: CandidateModel | None = None
@@ -153,7 +156,7 @@ class BoostedPaths(PosteriorEnsemble):
         self.labels_ = X.alphabet.decode(codes)
         self.error_ = _token_errors(X)
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
-        self.words_, self.lexicon_ = [], {}
+        self.words_, self.lexicon_, self.confident_ = [], {}, X.confidence is not None
         if len(X) < FEWEST_RECORDS:
             return
         proposed, k = candidates(slots.labels), len(self.labels_) + 2
@@ -208,8 +211,9 @@ class BoostedPaths(PosteriorEnsemble):
         said = class_table(X.alphabet, self.labels_)[found.label]
         view = view_of(found, said, slots.offsets)
         confidence = None
-        if X.confidence is not None:
-            confidence = np.append(X.confidence, np.nan)[slots.source].astype(np.float32)
+        if self.confident_:
+            known = np.full(len(X.hypotheses.values), np.nan) if X.confidence is None else X.confidence
+            confidence = np.append(known, np.nan)[slots.source].astype(np.float32)
         own = None if self.features is None else np.asarray(self.features(X, slots), np.float32)
         rows = np.flatnonzero(found.contested)
         words = None if lexicon is None else word_features(view, rows, X.alphabet.labels, lexicon, table)

@@ -49,6 +49,8 @@ START = 0.3
 """Weight of an expert's log-odds before anything is learnt."""
 PENALTY = 1.0
 """Of the conditional logits."""
+SHARE_OF_FEATURES = 1.0
+"""Drawn anew for each tree."""
 LEAST_ROWS = 60
 """Contested candidates below which no trees are grown."""
 _LOGIT_CONTEXT = ("n-gram", "left agree", "right agree", "agree")
@@ -345,6 +347,7 @@ class _Learner:
             learning_rate=s.learning_rate,
             engine="histogram",
             max_bins=64,
+            max_features=SHARE_OF_FEATURES,
             nominal_features=nominal,
             random_state=s.seed,
         )

@@ -1,0 +1,72 @@
+"""Slow references of candidates, their features, and label n-grams, from the definitions."""
+
+import math
+
+from structens.core import ABSENT, GAP
+
+
+def candidates(labels):
+    """Of each slot its distinct labels in the order of their first supporters: (label, supporters)."""
+    out = []
+    for row in labels:
+        found = {}
+        for j, label in enumerate(row):
+            if label != ABSENT:
+                found.setdefault(label, []).append(j)
+        out.append(list(found.items()))
+    return out
+
+
+def support(labels, reliability, classes):
+    """Rows of `support_features` for one record in which every candidate is asked for."""
+    rows = []
+    k, p = len(reliability[0]), len(reliability)
+    for s, slot in enumerate(candidates(labels)):
+        totals, here = [], []
+        for label, backers in slot:
+            x = [math.nan] * p
+            for j, said in enumerate(labels[s]):
+                if said != ABSENT:
+                    x[j] = float(reliability[j][classes(said)][k if said == label else classes(label)])
+            own = [x[j] for j in backers]
+            others = [v for j, v in enumerate(x) if j not in backers and v == v]
+            awake, n = sum(v == v for v in x), len(backers)
+            sizes = [len(b) for other, b in slot if other != label]
+            totals.append(sum(own) + sum(others))
+            here.append(
+                [
+                    *(n, n / awake, awake, len(slot), sum(m > n for m in sizes), n - max(sizes, default=0)),
+                    *(totals[-1], math.nan, sum(own) / n, max(own), sum(others) / len(others) if others else math.nan),
+                    *(label == GAP, classes(label), s, len(labels) - 1 - s, len(labels), *x),
+                ]
+            )
+        for i, row in enumerate(here):
+            rivals = totals[:i] + totals[i + 1 :]
+            row[7] = row[6] - max(rivals) if rivals else math.nan
+            rows.append(row)
+    return rows
+
+
+def witten_bell(sequences, n_labels, order, history, label):
+    """P(label | history) of interpolated Witten-Bell smoothing; n_labels is the border."""
+    history = list(history)[max(0, len(history) - order + 1) :]
+    p = 1.0 / (n_labels + 1)
+    for k in range(len(history) + 1):
+        context = history[len(history) - k :]
+        after = []
+        for sequence in sequences:
+            padded = [n_labels] * (order - 1) + list(sequence) + [n_labels]
+            for i in range(order - 1, len(padded)):
+                if padded[i - k : i] == context:
+                    after.append(padded[i])
+        if after:
+            types = len(set(after))
+            p = (after.count(label) + types * p) / (len(after) + types)
+    return p
+
+
+def agreement(labels, q, s, backers):
+    """Mean posterior of what the backers of a candidate say in a slot, and of what the others say; q[s][label]."""
+    own = [q[s][labels[s][j]] for j in backers]
+    others = [q[s][labels[s][j]] for j in range(len(labels[s])) if j not in backers]
+    return [sum(side) / len(side) if side else math.nan for side in (own, others)]
