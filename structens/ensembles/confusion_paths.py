@@ -26,14 +26,16 @@ from structens.ensembles.model_selection import folds
 from structens.ensembles.ngram_tree import NGramTree, grow_ngrams
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_candidates import Channel, candidates_of, features_of
-from structens.ensembles.slot_lattice import Candidates, best_path, marginals
+from structens.ensembles.slot_lattice import Candidates, best_path, likely, marginals
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 
 VOCABULARIES = ("auto", "closed", "open")
 MOST_LABELS = 256
 """Labels of a vocabulary that "auto" takes for closed."""
 N_FOLDS = 5
-MOST_FEATURES = 8_000_000
+FIT_CANDIDATES = 5
+"""Candidates of a slot when exponents are chosen."""
+MOST_FEATURES = 2_000_000
 """Numbers that the choice of exponents looks at: the first records that have so many."""
 
 
@@ -189,7 +191,7 @@ class ConfusionPaths(PosteriorEnsemble):
 
     def _n_looked_at(self, slots: Slots, n_folds: int) -> int:
         """Records of a fold that exponents are learnt from."""
-        per_slot = 8 * (slots.n_experts + 2)
+        per_slot = FIT_CANDIDATES * (slots.n_experts + 2)
         mean = len(slots.labels) / max(len(slots), 1)
         return max(int(MOST_FEATURES / (per_slot * max(mean, 1.0) * n_folds)), 2)
 
@@ -207,7 +209,7 @@ class ConfusionPaths(PosteriorEnsemble):
         part = answers._replace(said=answers.said[rows], who=answers.who[rows])
         truth = gold[rows]
         p = slots.n_experts
-        label = candidates_of(part, channel, np.ones(p), truth)
+        label = candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES)
         if not channel.is_closed:  # what nobody proposed cannot be chosen: such slots say nothing of exponents
             lost = ~(part.said == truth[:, None]).any(axis=1)
             label[lost], label[lost, 0] = -1, truth[lost]
@@ -223,9 +225,11 @@ class ConfusionPaths(PosteriorEnsemble):
         label = candidates_of(answers, channel, np.asarray(e["experts"], np.float64))
         p = slots.n_experts
         weights = np.concatenate([e["experts"], [e["prior"], e["gap"]]])
-        score = features_of(answers, channel, label, np.arange(p)) @ weights
+        features = features_of(answers, channel, label, np.arange(p))
+        score = np.where(label < 0, -np.inf, features @ weights)
+        score = np.where(likely(score, features[:, :, p] * e["ngram"]), score, -np.inf)
         labels = slot_labels(label, n_labels)
-        candidates = Candidates(slots.offsets, known_to(labels, len(self.labels_)), np.where(label < 0, -np.inf, score))
+        candidates = Candidates(slots.offsets, known_to(labels, len(self.labels_)), score)
         model = NGramTree(**self.ngram_) if self.ngram_ else None
         found = marginals(candidates, model, e["ngram"])
         path = best_path(candidates, model, e["ngram"]) if self.decode == "viterbi" else None

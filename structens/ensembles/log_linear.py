@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from structens.core import ABSENT
 from structens.ensembles.ngram_tree import NGramTree
-from structens.ensembles.slot_lattice import Candidates, marginals, path_ngrams
+from structens.ensembles.slot_lattice import Candidates, likely, marginals, path_ngrams
 
+MOST_WEIGHT = 3.0
+"""Largest exponent."""
 RIDGE = 10.0
 """Weight of the prior that exponents of all groups are equal."""
 
@@ -71,36 +73,37 @@ def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30)
 
     n_features = parts[0].features.shape[2]
     has_model = any(part.model is not None for part in parts)
-    fixed = [_fixed(part) for part in parts]
+    gold_sums = [_gold_sums(part) for part in parts]
     begin = np.concatenate([np.full(n_groups, 0.7), np.full(n_features - n_groups, 0.5), [0.4 if has_model else 0.0]])
     if has_model:
         begin[n_groups : n_groups + 1] = 0.1
 
     def objective(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         value, slope = _penalty(w, begin, n_groups)
-        for part, (gold_sum, gold_ngram) in zip(parts, fixed, strict=True):
-            found = marginals(scored(part, w), part.model, w[-1])
+        for part, (gold_sum, gold_ngram) in zip(parts, gold_sums, strict=True):
+            found = marginals(scored(part, w), part.model, w[-1], width=np.inf)
             value += float(found.log_total.sum()) - float(w[:-1] @ gold_sum) - float(w[-1]) * gold_ngram
-            expected = np.tensordot(found.probability, part.features, axes=([0, 1], [0, 1]))
-            slope[:-1] += expected - gold_sum
-            if part.model is not None and w[-1] > 0:
+            slope[:-1] += np.tensordot(found.probability, part.features, axes=([0, 1], [0, 1])) - gold_sum
+            if part.model is not None:
                 slope[-1] += float(found.log_ngram.sum()) - gold_ngram
         return value, slope
 
-    bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * n_groups
-    bounds += [(None, None)] * (n_features - n_groups) + [(1e-3, None) if has_model else (0.0, 0.0)]
+    bounds: list[tuple[float | None, float | None]] = [(0.0, MOST_WEIGHT)] * n_groups
+    bounds += [(None, None)] * (n_features - n_groups) + [(1e-3, MOST_WEIGHT) if has_model else (0.0, 0.0)]
     options = {"maxiter": max_iterations, "ftol": 1e-6}
     done = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(done.x, np.float64)
 
 
 def scored(part: Part, weights: NDArray[np.float64]) -> Candidates:
-    """Candidates of a part with the weighted sums of their features as scores."""
+    """Candidates with the weighted sums of their features as scores: gold, and what is not far below the best."""
     score = np.where(part.label == ABSENT, -np.inf, part.features @ weights[:-1])
-    return Candidates(part.offsets, part.label, score)
+    kept = likely(score, part.features[:, :, -2] * weights[-1])
+    kept[np.arange(len(kept)), part.gold] = True
+    return Candidates(part.offsets, part.label, np.where(kept, score, -np.inf))
 
 
-def _fixed(part: Part) -> tuple[NDArray[np.float64], float]:
+def _gold_sums(part: Part) -> tuple[NDArray[np.float64], float]:
     """Summed features of gold, and its log probability under the n-gram model."""
     rows = np.arange(len(part.gold))
     gold_sum = part.features[rows, part.gold].sum(axis=0)

@@ -2,7 +2,7 @@
 
 In each slot one candidate is right, a label or GAP. A path takes one candidate a slot; its score is the sum of the
 candidates' scores and of the n-gram model's log probabilities, times a scale, of its labels without the GAPs. States of
-the search are contexts of the model. What is far below the best of its slot is left out (`WIDTH`); with an infinite
+the search are contexts of the model. States far below the best of their slot are left out (`WIDTH`); with an infinite
 width the search is exact, as long as no slot has more than `MOST_STATES` states; else those with the best forward
 scores stay.
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from structens.core import ABSENT, GAP
 from structens.ensembles.ngram_tree import NGramTree, step
 
-MOST_STATES = 128
+MOST_STATES = 48
 """States kept in a slot."""
 WIDTH = 8.0
 """Candidates and states whose scores are, in nats, that much below their slot's best are left out."""
@@ -75,7 +75,7 @@ def marginals(
     scale : float
         Exponent of the model's probabilities.
     width : float
-        Candidates and states that much below the best of their slot are left out, in nats; infinite for none.
+        States that much below the best of their slot are left out, in nats; infinite for none.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def marginals(
     >>> marginals(c).probability.round(2).tolist()
     [[0.75, 0.25]]
     """
-    label, score = np.ascontiguousarray(candidates.label), _close(candidates.score, width)
+    label, score = np.ascontiguousarray(candidates.label), np.ascontiguousarray(candidates.score)
     n = len(candidates.offsets) - 1
     out = Marginals(np.zeros(score.shape), np.zeros(n), np.zeros(n))
     if model is None or scale == 0.0:
@@ -106,10 +106,32 @@ def best_path(
     """
     if model is None or scale == 0.0 or not len(candidates.label):
         return np.asarray(candidates.score.argmax(axis=1) if len(candidates.label) else np.zeros(0), np.int64)
-    label, score = np.ascontiguousarray(candidates.label), _close(candidates.score, width)
+    label, score = np.ascontiguousarray(candidates.label), np.ascontiguousarray(candidates.score)
     out = np.zeros(len(label), np.int64)
     _best_path(candidates.offsets, label, score, model, np.array([scale, MOST_STATES, width]), out)
     return out
+
+
+def likely(score: NDArray[np.float64], ahead: NDArray[np.float64], width: float = WIDTH) -> NDArray[np.bool_]:
+    """Candidates that are not far below the best of their slot, with what the n-grams may make of them.
+
+    Parameters
+    ----------
+    score : ndarray of float64, shape (n_slots, K)
+        -inf for none.
+    ahead : ndarray of float64, shape (n_slots, K)
+        What the n-grams give without a context.
+    width : float
+
+    Examples
+    --------
+    >>> likely(np.array([[0.0, -3.0, -np.inf]]), np.array([[-1.0, -7.0, 0.0]])).tolist()
+    [[True, False, False]]
+    """
+    if not len(score):
+        return np.zeros(score.shape, np.bool_)
+    whole = score + ahead
+    return np.asarray((whole >= whole.max(axis=1, keepdims=True) - width) & (score > -np.inf))
 
 
 def path_ngrams(offsets: NDArray[np.int64], labels: NDArray[np.int32], model: NGramTree) -> NDArray[np.float64]:
@@ -126,13 +148,6 @@ def path_ngrams(offsets: NDArray[np.int64], labels: NDArray[np.int32], model: NG
     out = np.zeros(len(offsets) - 1)
     _path_ngrams(offsets, np.ascontiguousarray(labels, np.int32), model, out)
     return out
-
-
-def _close(score: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    """Scores, -inf where they are far below the best of their slot."""
-    if not len(score):
-        return np.ascontiguousarray(score)
-    return np.where(score < score.max(axis=1, keepdims=True) - width, -np.inf, score)
 
 
 @njit(cache=True)
