@@ -20,7 +20,10 @@ from structens.ensembles.calibration import STRENGTH, calibrated, learn_calibrat
 from structens.ensembles.confidence_features import slot_of_unit
 from structens.ensembles.log_pool import LEAST, learn_powers, pooled
 from structens.ensembles.methods import METHODS, default_method, make_ensemble
+from structens.ensembles.opinions import opinion_in, plain_opinion, side_by_side
 from structens.ensembles.out_of_fold import Learning, judged, part
+from structens.ensembles.pool import LogPool
+from structens.ensembles.slot_posteriors import Posteriors
 from structens.ensembles.vote import shares
 from structens.evaluate import record_reliability, reliability, unit_reliability
 from structens.io.ensemble_file import load, save
@@ -71,7 +74,7 @@ def rows_of(slots, each):
 
 
 @settings(max_examples=40)
-@given(networks(), st.lists(st.floats(-2, 2, width=16), min_size=3, max_size=3))
+@given(networks(), st.lists(st.floats(-2, 2, width=16), min_size=4, max_size=4))
 def test_pool_is_the_product_of_powers(made, powers):
     slots, each = made
     got = pooled(slots.labels, each, np.array(powers))
@@ -82,11 +85,11 @@ def test_pool_is_the_product_of_powers(made, powers):
 
 
 @settings(max_examples=25)
-@given(networks(), st.lists(st.floats(-1, 1, width=16), min_size=3, max_size=3))
+@given(networks(), st.lists(st.floats(-1, 1, width=16), min_size=4, max_size=4))
 def test_powers_are_the_most_likely(made, step):
     slots, each = made
-    prior = np.array([0.5, 0.5, 0.0])
-    best = learn_powers(slots, each, prior, 1.0)
+    prior = np.array([0.5, 0.5, 0.0, 0.0])
+    best = learn_powers(slots.labels, slots.gold, each, prior, 1.0)
     rows, gold = rows_of(slots, each), slots.gold.tolist()
     least = naive.risk(rows, gold, best.tolist(), prior.tolist(), 1.0, GAP, LEAST)
     for scale in (1.0, 0.01):
@@ -206,7 +209,7 @@ def test_little_gold(n_gold):
     elif n_gold == 1:
         assert model.explanation_ == "H_MVote: one record has gold"
     else:
-        assert model.chosen_ in ("best", "vote", "mvote", "cv", "sle")
+        assert model.chosen_ in (*candidates_of(n_gold, None, list(METHODS)), "pool")
         assert f"folds of {n_gold} records" in model.explanation_
         confident = model.combine(X).record_confidence
         assert ((confident >= 0) & (confident <= 1)).all()
@@ -255,12 +258,12 @@ def test_pool_and_single_in_a_file(tmp_path):
 
 def forced_pool(X, **options):
     """A pool, whatever was chosen."""
-    model = AutoEnsemble(("mvote", "sle"), **options).fit(X)
-    fold = folds(X.ids, 5)
-    learning = Learning(model._slots(X), X, model.aligned_, fold)
-    said = {name: learning.out_of_fold(model._made(name)) for name in ("mvote", "sle")}
-    model.chosen_ = "pool"
-    model._learn_chosen(learning, said)
+    names = ("mvote", "confusion")
+    model = AutoEnsemble(names, **options).fit(X)
+    learning = Learning(model._slots(X), X, model.aligned_, folds(X.ids, 5))
+    said = {name: learning.out_of_fold(model._made(name)) for name in names}
+    members = {name: learning.learnt(model._made(name)) for name in names}
+    model.chosen_, model.taken_ = "pool", LogPool(**options).join(learning, said, members)
     return model
 
 
@@ -268,7 +271,7 @@ def forced_pool(X, **options):
 def test_pool_takes_every_decoder(decode):
     X = noisy(40)
     model = forced_pool(X, decode=decode)
-    assert model.member_names_
+    assert model.taken_.member_names_
     done = model.combine(X, n_best=2)
     assert (
         judged(done.prediction, done.X).errors.sum()
@@ -424,3 +427,40 @@ def test_evaluation_shows_whether_confidences_can_be_trusted(tmp_path, monkeypat
     put("q.jsonl", [{"id": 1, "gold": "ab", "prediction": "ab"}])
     run("evaluate", "q.jsonl", "--reliability", "d.svg").refused("no prediction carries confidences")
     assert not os.path.exists("d.svg")
+
+
+def test_pool_chooses_what_nobody_proposed():
+    rng = np.random.default_rng(0)
+    gold = ["".join(rng.choice(list("fogdbat"), 5)) for _ in range(60)]
+    said = {name: [g.replace("o", "0") if rng.random() < 0.9 else g[::-1] for g in gold] for name in "abc"}
+    X = ExpertPredictions.of(said, gold=gold)
+    model = forced_pool(X)
+    done = model.combine({"a": ["b0g"], "b": ["b0g"], "c": ["b0g"]})
+    assert done.answers == ["bog"]
+    assert done.experts == [[["a", "b", "c"], [], ["a", "b", "c"]]]
+    assert done.source.tolist()[1] == -1
+    assert (done.confidence > 0.5).all()
+
+
+@settings(max_examples=30)
+@given(networks(), st.integers(0, 3))
+def test_opinions_side_by_side(made, extra):
+    slots, (first, _) = made
+    n = len(slots.labels)
+    outside = np.full((n, 1), 3 + extra % 2, np.int32)
+    found = Posteriors(
+        np.concatenate([np.tile(np.array([[-1, 0, 1, 2]], np.int32), (n, 1)), outside], axis=1), np.full((n, 5), 0.2)
+    )
+    one = opinion_in(slots.labels, found)
+    wide, (plain, other, again) = side_by_side(slots.labels, [plain_opinion(first), one, one])
+    for s in range(n):
+        proposed = set(slots.labels[s].tolist())
+        columns = [j for j in range(wide.shape[1]) if other[s, j] >= 0]
+        labels = [int(wide[s, j]) for j in columns]
+        assert len(set(labels)) == len(labels)
+        assert proposed <= set(labels)
+        beyond = set(labels) - proposed
+        assert len(beyond) == min(2, 5 - len(proposed))
+        assert all(other[s, j] == pytest.approx(0.2) for j in columns)
+        assert np.array_equal(other[s], again[s])
+        assert [plain[s, j] for j in columns if labels[columns.index(j)] in beyond] == [0.0] * len(beyond)

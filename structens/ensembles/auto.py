@@ -11,7 +11,7 @@ as that of one who knows the candidates' true errors, up to a term that falls wi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.ranges import check_whole, within
-from structens.core import ExpertPredictions, ParameterError, Slots
+from structens.core import Alphabet, ExpertPredictions, ParameterError, Slots
 from structens.ensembles.auto_candidates import (
     FEWEST_FOR_POOL,
     POOL,
@@ -31,20 +31,16 @@ from structens.ensembles.auto_candidates import (
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.decoding import Decode
-from structens.ensembles.log_pool import learn_powers, pooled
 from structens.ensembles.model_selection import folds
-from structens.ensembles.out_of_fold import Learning, Said, judged, learn_on, say, without_gold
+from structens.ensembles.opinions import opinion_of
+from structens.ensembles.out_of_fold import Learning, Said, judged, learn_on, without_gold
+from structens.ensembles.pool import LogPool, said_by
 from structens.ensembles.restriction import Restriction
-from structens.ensembles.vote import Votes, vote
 
 N_FOLDS = 5
 N_FOLDS_OF_MANY = 3
-MANY = 2000
-"""Records with gold from which on there are `N_FOLDS_OF_MANY` folds."""
-STRENGTH = 1.0
-"""Of the pull of the pool's powers to equal ones that sum to 1."""
-LEAST_POWER = 0.02
-"""Members of the pool with a smaller power are left out."""
+MANY = 100_000
+"""Answers to slots, slots times experts, from which on there are `N_FOLDS_OF_MANY` folds."""
 
 
 class OutOfTimeError(Exception):
@@ -62,7 +58,8 @@ class AutoEnsemble(Ensemble):
     candidates : sequence of str, optional
         Names of methods, as in `structens.ensembles.make_ensemble`; None takes those that the amount of gold bears.
     n_folds : int, optional
-        Folds of whole records; None is 5, and 3 from 2,000 records with gold on. At most the number of those.
+        Folds of whole records, at most as many as there are; None is 5, and 3 where gold is plenty (100,000 answers of
+        experts to slots).
     time_limit : float, optional
         Seconds after which no further candidate is begun or gone on with; the first is always tried. What is left out
         is said. Only where it strikes can two runs differ.
@@ -86,11 +83,10 @@ class AutoEnsemble(Ensemble):
         What was chosen and why, in one line.
     skipped_ : list of str
         Candidates left out for want of time.
-    members_ : list of Ensemble
-        The method taken, or the members of the pool, learnt from all gold.
-    member_names_ : list of str
-    powers_ : ndarray of float64, shape (n_members + 1,)
-        Of the members and of GAP; empty where a single method was taken.
+    taken_ : Ensemble
+        The method taken, or a `LogPool`, learnt from all gold.
+    labels_ : list of str
+        Labels of the records learnt from.
     calibration_ : dict of str to ndarray
         Empty where there is too little gold.
 
@@ -115,9 +111,8 @@ class AutoEnsemble(Ensemble):
     standard_error_: dict[str, float]
     explanation_: str
     skipped_: list[str]
-    members_: list[Ensemble]
-    member_names_: list[str]
-    powers_: NDArray[np.float64]
+    taken_: Ensemble
+    labels_: list[str]
     calibration_: dict[str, NDArray[np.float64]]
 
     def __init__(
@@ -157,7 +152,7 @@ class AutoEnsemble(Ensemble):
         X = X if y is None else X.with_gold(y)
         super().fit(X)
         self.skipped_, self.held_out_, self.standard_error_ = [], {}, {}
-        self.powers_, self.calibration_ = np.zeros(0), {}
+        self.calibration_, self.labels_ = {}, list(X.alphabet.labels)
         known = X.has_gold
         n_gold = int(known.sum())
         X = X if known.all() else X[known if n_gold else slice(0, 1)]
@@ -166,22 +161,23 @@ class AutoEnsemble(Ensemble):
         if n_gold < 2 or not names:
             self._take_untried(slots, X, "mvote" if n_gold else "rover", n_gold)
             return self
-        n_folds = self.n_folds or (N_FOLDS if n_gold < MANY else N_FOLDS_OF_MANY)
+        n_folds = self.n_folds or (N_FOLDS if slots.labels.size < MANY else N_FOLDS_OF_MANY)
         fold = folds(X.ids, min(n_folds, n_gold), self.seed)
         self._choose(Learning(slots, X, self.aligned_, fold), names)
         return self
 
     def _take_untried(self, slots: Slots, X: ExpertPredictions, name: str, n_gold: int) -> None:
         self.chosen_ = name
-        self.member_names_, self.members_ = [name], [learn_on(self._made(name), slots, X, self.aligned_)]
+        self.taken_ = learn_on(self._made(name), slots, X, self.aligned_)
         why = "one record has gold" if n_gold else "no record has gold"
         self.explanation_ = f"{_title(name)}: {why}"
 
     def _choose(self, learning: Learning, names: list[str]) -> None:
-        said = self._tried(learning, names)
+        said, ready = self._tried(learning, names)
         errors = {name: judged(one.done.prediction, learning.X).errors for name, one in said.items()}
+        members, pool = dict(said), LogPool(seed=self.seed, decode=self.decode, restriction=self.restriction)
         if len(said) > 1 and len(learning.X) >= FEWEST_FOR_POOL:
-            said[POOL] = self._pool_out_of_fold(learning, [one.share for one in said.values()])
+            said[POOL] = pool.out_of_fold(learning, members)
             errors[POOL] = judged(said[POOL].done.prediction, learning.X).errors
         order = by_preference(list(errors))
         self.chosen_, least = choose([Trial(name, errors[name]) for name in order])
@@ -190,23 +186,31 @@ class AutoEnsemble(Ensemble):
         self.standard_error_ = {
             name: float(np.sqrt(len(e)) * e.std(ddof=1) / units) for name, e in ((n, errors[n]) for n in order)
         }
-        self._learn_chosen(learning, said)
+        learnt = _Learnt(learning, self._made, ready)
+        self.taken_ = pool.join(learning, members, learnt) if self.chosen_ == POOL else learnt[self.chosen_]
         self._calibrate(learning, said[self.chosen_])
         self.explanation_ = self._explained(least, learning)
 
-    def _tried(self, learning: Learning, names: list[str]) -> dict[str, Said]:
-        """What each candidate says out of fold."""
+    def _tried(self, learning: Learning, names: list[str]) -> tuple[dict[str, Said], dict[str, Ensemble]]:
+        """What each candidate says out of fold, and those that have learnt from all records for that."""
         start = time.monotonic()
-        out: dict[str, Said] = {}
+        said: dict[str, Said] = {}
+        ready: dict[str, Ensemble] = {}
         for name in names:
             begun = time.monotonic()
+            made = self._made(name)
             try:
-                out[name] = learning.out_of_fold(
-                    self._made(name), after=self._watch(start, begun, learning.n_folds) if out else None
-                )
+                watch = self._watch(start, begun, learning.n_folds) if said else None
+                if not hasattr(made, "out_of_fold"):
+                    said[name] = learning.out_of_fold(made, after=watch)
+                    continue
+                ready[name] = learning.learnt(made)  # it is nested itself, and keeps what it said out of fold
+                if made.out_of_fold is not None:
+                    options = {"decode": self.decode, "restriction": self.restriction}
+                    said[name] = said_by(made.out_of_fold[1], learning, options)
             except OutOfTimeError:
                 self.skipped_.append(name)
-        return out
+        return said, ready
 
     def _watch(self, start: float, begun: float, n_folds: int) -> Callable[[int], None] | None:
         """Ends a candidate that would not be ready, learnt from all records too, within the limit."""
@@ -223,33 +227,10 @@ class AutoEnsemble(Ensemble):
 
         return after
 
-    def _pool_out_of_fold(self, learning: Learning, shares: list[NDArray[np.float64]]) -> Said:
-        """What the pool says of each fold by powers that are learnt from the others."""
-        slots, out = learning.slots, np.empty(learning.slots.labels.shape)
-        fold = learning.fold[slots.record]
-        for k in range(learning.n_folds):
-            inside = fold == k
-            power = _powers(slots[np.flatnonzero(learning.fold != k)], [share[~inside] for share in shares])
-            out[inside] = pooled(slots.labels[inside], [share[inside] for share in shares], power)
-        blind, unknown = without_gold(slots, learning.X)
-        shared = _Shared(out, self.ties, self.seed, self.decode, self.restriction)
-        return say(shared, blind, unknown)
-
-    def _learn_chosen(self, learning: Learning, said: dict[str, Said]) -> None:
-        if self.chosen_ != POOL:
-            self.member_names_, self.members_ = [self.chosen_], [learning.learnt(self._made(self.chosen_))]
-            return
-        names = [name for name in said if name != POOL]
-        power = _powers(learning.slots, [said[name].share for name in names])
-        kept = [k for k in range(len(names)) if abs(power[k]) >= LEAST_POWER]
-        self.member_names_ = [names[k] for k in kept]
-        self.powers_ = _powers(learning.slots, [said[name].share for name in self.member_names_])
-        self.members_ = [learning.learnt(self._made(name)) for name in self.member_names_]
-
     def _calibrate(self, learning: Learning, said: Said) -> None:
         found = judged(said.done.prediction, learning.X)
         blind, _ = without_gold(learning.slots, learning.X)
-        self.calibration_ = learn_calibration(said.done, blind, said.share, found.hit, found.errors == 0)
+        self.calibration_ = learn_calibration(said.done, blind, said.opinion.share, found.hit, found.errors == 0)
 
     def _made(self, name: str) -> Ensemble:
         from structens.ensembles.methods import make_ensemble
@@ -265,63 +246,45 @@ class AutoEnsemble(Ensemble):
         others = ", ".join(f"{_title(name)} {100 * self.held_out_[name]:.2f}" for name in rest)
         left = f"; no time for {', '.join(_title(name) for name in self.skipped_)}" if self.skipped_ else ""
         what = _title(self.chosen_)
-        if self.chosen_ == POOL:
-            parts = zip(self.member_names_, self.powers_.tolist(), strict=False)
+        if isinstance(self.taken_, LogPool):
+            parts = zip(self.taken_.member_names_, self.taken_.powers_.tolist(), strict=False)
             what += " of " + ", ".join(f"{_title(name)}^{power:.2f}" for name, power in parts)
         figure = f"{100 * self.held_out_[self.chosen_]:.2f} % of units wrong out of fold"
         return f"{what}, {why}: {figure} ({others}; {learning.n_folds} folds of {len(learning.X):,} records{left})"
 
-    @property
-    def _is_pool(self) -> bool:
-        return len(self.powers_) > 0
+    def _recoded(self, X: ExpertPredictions) -> ExpertPredictions:
+        return X.recode(Alphabet.of((*self.labels_, *X.alphabet.labels)))
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
-        decider: Ensemble = self.members_[0]
-        share = self._shares(slots, X)
-        if self._is_pool:
-            decider = _Shared(share, self.ties, self.seed, self.decode, self.restriction)
-        done = decider._decided(slots, X, n_best)
+        done = self.taken_._decided(slots, X, n_best)
         if not self.calibration_:
             return done
-        unit, record = calibrated(done, slots, share, self.calibration_)
+        unit, record = calibrated(done, slots, self._shares(slots, X), self.calibration_)
         return replace(done, confidence=unit, record_confidence=record)
 
     def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
-        if not self._is_pool:
-            return self.members_[0]._shares(slots, X)
-        return pooled(slots.labels, [member._shares(slots, X) for member in self.members_], self.powers_)
+        return opinion_of(self.taken_, slots, X).share
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
-        if not self._is_pool:
-            return self.members_[0]._weights(slots, X)
-        return np.maximum(self._shares(slots, X), 0.0)
+        return self.taken_._weights(slots, X)
 
 
-class _Shared(Ensemble):
-    """Probabilities that are there already, as an ensemble that decodes them."""
+class _Learnt(Mapping[str, Ensemble]):
+    """Methods learnt from all records, when they are asked for."""
 
-    def __init__(
-        self, share: NDArray[np.float64], ties: str, seed: int, decode: Decode, restriction: Restriction | None
-    ) -> None:
-        self.share = share
-        self.ties = ties
-        self.seed = seed
-        self.decode = decode
-        self.restriction = restriction
+    def __init__(self, learning: Learning, make: Callable[[str], Ensemble], ready: dict[str, Ensemble]) -> None:
+        self._learning, self._make, self._ready = learning, make, ready
 
-    def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
-        return np.maximum(self.share, 0.0)
+    def __getitem__(self, name: str) -> Ensemble:
+        if name not in self._ready:
+            self._ready[name] = self._learning.learnt(self._make(name))
+        return self._ready[name]
 
-    def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:
-        return self.share
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ready)
 
-    def _vote(self, slots: Slots, X: ExpertPredictions, draw: NDArray[np.float64] | None) -> Votes:
-        return vote(slots.labels, self._weights(slots, X), draw=draw)
-
-
-def _powers(slots: Slots, shares: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    prior = np.append(np.full(len(shares), 1.0 / len(shares)), 0.0)
-    return learn_powers(slots, shares, prior, STRENGTH)
+    def __len__(self) -> int:
+        return len(self._ready)
 
 
 def _methods() -> dict[str, Any]:

@@ -17,8 +17,10 @@ from structens.core import ParameterError
 CANDIDATES: tuple[tuple[str, int], ...] = (
     ("sle", 2),
     ("mvote", 2),
+    ("confusion", 10),
     ("best", 2),
     ("vote", 2),
+    ("boosted-paths", 20),
     ("cv", 100),
 )
 """Method and the least number of records with gold from which on it is tried.

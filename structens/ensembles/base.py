@@ -47,6 +47,8 @@ class Combined:
         Other likely answers, where they were asked for.
     record_confidence : ndarray of float64, shape (n,), or None
         Probability that the whole answer is right, where it is calibrated.
+    slot : ndarray of int64, shape (n_units,), or None
+        Number of the slot in which each unit stands.
     """
 
     X: ExpertPredictions
@@ -58,6 +60,7 @@ class Combined:
     notes: tuple[str, ...] = ()
     n_best: NBest | None = None
     record_confidence: NDArray[np.float64] | None = None
+    slot: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -156,7 +159,7 @@ class Ensemble(Estimator):
             If there are experts that were not there in `fit`. Experts that are missing are absent: they do not vote.
         """
         self._check_fitted()
-        X = ExpertPredictions.of(X).reindex(self.names_)
+        X = self._recoded(ExpertPredictions.of(X).reindex(self.names_))
         return self._decided(self._slots(X), X, n_best)
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
@@ -243,9 +246,13 @@ class Ensemble(Estimator):
         [[1.0, 1.0], [1.0, 1.0]]
         """
         self._check_fitted()
-        X = ExpertPredictions.of(X).reindex(self.names_)
+        X = self._recoded(ExpertPredictions.of(X).reindex(self.names_))
         slots = self._slots(X)
         return slots, self._weights(slots, X)
+
+    def _recoded(self, X: ExpertPredictions) -> ExpertPredictions:
+        """The records in the codes that `_decided` and `_weights` take."""
+        return X
 
     def _slots(self, X: ExpertPredictions) -> Slots:
         return align(X, mode="always" if self.aligned_ else "never")
@@ -315,4 +322,5 @@ def _collect(
         n_ties=np.bincount(record, weights=votes.tie, minlength=n).astype(np.int64),
         notes=notes,
         n_best=n_best,
+        slot=said,
     )

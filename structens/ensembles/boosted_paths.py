@@ -7,7 +7,7 @@ the automaton is decoded by their probabilities. A vote by expert weights knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.ranges import check_whole, within
-from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError, Slots
+from structens.core import ABSENT, GAP, Encoder, ExpertPredictions, ParameterError, Ragged, Slots
+from structens.core.predictions import encode_answers
 from structens.ensembles.base import Combined
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.candidate_features import view_of
@@ -26,7 +27,9 @@ from structens.ensembles.decoding import Decode
 from structens.ensembles.label_classes import class_table, frequent_labels, gold_classes
 from structens.ensembles.label_ngram import MOST_ORDER
 from structens.ensembles.model_selection import folds
+from structens.ensembles.ngram_tree import NGramTree
 from structens.ensembles.out_of_fold import judged, without_gold
+from structens.ensembles.posterior_ngrams import held_out_ngrams, learn_scale, trees_without, with_ngrams
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 from structens.ensembles.word_candidates import Lexicon, count_words, without, word_features
@@ -65,6 +68,8 @@ class BoostedPaths(PosteriorEnsemble):
         Folds of whole records, for all that must be out of fold.
     features : callable, optional
         ``features(X, slots)`` gives numbers of your own for each slot, shape (n_slots, m). A model file cannot hold it.
+    text : sequence of answers, optional
+        Further right sequences, of the type of the answers, for the n-grams.
     align : {"auto", "always", "never"}
     ties : {"order", "random"}
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
@@ -89,6 +94,8 @@ class BoostedPaths(PosteriorEnsemble):
     lexicon_ : dict of str to ndarray
     confident_ : bool
         Whether confidences were learnt from.
+    scale_ : float
+        Weight of the n-grams (`ngram_`) in decoding; 0 where they add nothing to what the trees know of them.
     state_ : dict
         The learnt model as arrays.
 
@@ -112,6 +119,8 @@ class BoostedPaths(PosteriorEnsemble):
     words_: list[str]
     lexicon_: dict[str, Floats]
     confident_: bool
+    scale_: float
+    ngram_: dict[str, NDArray[Any]]
     state_: dict[str, Any]
 
     _model: CandidateModel | None = None
@@ -128,6 +137,7 @@ class BoostedPaths(PosteriorEnsemble):
         order: int = 4,
         n_folds: int = 5,
         features: SlotFeatures | None = None,
+        text: Sequence[Any] | None = None,
         align: str = "auto",
         ties: str = "order",
         decode: Decode = "marginal",
@@ -142,6 +152,7 @@ class BoostedPaths(PosteriorEnsemble):
         self.order = order
         self.n_folds = n_folds
         self.features = features
+        self.text = text
         self.align = align
         self.ties = ties
         self.decode = decode
@@ -150,37 +161,64 @@ class BoostedPaths(PosteriorEnsemble):
 
     def _learn(self, slots: Slots, X: ExpertPredictions) -> None:
         self._check_options()
-        self._model, self._kept = None, None
+        self._model, self._kept, self.out_of_fold = None, None, None
         counts = np.bincount(X.references[X.reference_offsets[:-1]].values, minlength=len(X.alphabet))
         codes, self.closed_ = frequent_labels(counts, self.vocabulary)
         self.labels_ = X.alphabet.decode(codes)
         self.error_ = _token_errors(X)
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
+        self.scale_, self.ngram_ = 0.0, {}
         self.words_, self.lexicon_, self.confident_ = [], {}, X.confidence is not None
         if len(X) < FEWEST_RECORDS:
             return
-        proposed, k = candidates(slots.labels), len(self.labels_) + 2
-        if not proposed.contested.any():
-            return
+        proposed = candidates(slots.labels)
+        if proposed.contested.any():
+            self._learn_contested(slots, X, proposed)
+
+    def _learn_contested(self, slots: Slots, X: ExpertPredictions, proposed: Candidates) -> None:
+        k, table = len(self.labels_) + 2, class_table(X.alphabet, self.labels_)
         settings = self._settings(min(self.n_folds, len(X) // 2))
         fold = folds(X.ids, min(settings.n_folds * COUNT_FOLDS, len(X)), self.seed)
-        table = class_table(X.alphabet, self.labels_)
         slot_gold = np.where(table[slots.gold] == k - 2, -1, table[slots.gold])
-        truth = Truth(slot_gold, fold, int(fold.max()) + 1, gold_classes(X, table))
+        truth = Truth(slot_gold, fold, int(fold.max()) + 1, gold_classes(X, table), self._texts(X))
         view = view_of(proposed, table[proposed.label], slots.offsets)
         languages = learn_language(view, truth, k, self.order, closed=self.closed_)
         found = candidates(slots.labels, languages[0].others(view, fold, self._codes(X)))
         right = found.label == slots.gold[found.slot]
-        lexicon = None
-        if not self.closed_:
-            heard_of = count_words(X, fold, truth.n_folds)
-            lexicon, heard = without(heard_of), heard_of.said.sum(axis=0) > 0
-            self.lexicon_ = {name: part.sum(axis=0)[heard] for name, part in heard_of._asdict().items()}
-            self.words_ = X.alphabet.decode(np.flatnonzero(heard))
+        lexicon = None if self.closed_ else self._learn_words(X, fold)
         scene = self._scene(found, slots, X, lexicon, fold)
         model, posteriors = learn_candidates(scene, right, truth, languages, settings)
         q = self._adopt(model, posteriors, found, right, int(self.error_.argmin()))
-        self._calibrate(slots, X, _dense(found, q))
+        if self.n_steps_ > 0:
+            held_out = self._learn_decoding(_dense(found, q), slots, table, truth, settings.n_folds)
+            self._calibrate(slots, X, held_out)
+
+    def _texts(self, X: ExpertPredictions) -> Ragged:
+        """Plain text as classes."""
+        if self.text is None:
+            return Ragged.of([])
+        encoder = Encoder(X.alphabet.labels)
+        texts, _ = encode_answers(encoder, list(self.text), X.unit)
+        return Ragged(class_table(encoder.alphabet, self.labels_)[texts.values], texts.offsets)
+
+    def _learn_words(self, X: ExpertPredictions, fold: NDArray[np.int64]) -> Lexicon:
+        """Keep the counts of words; the counts without each fold."""
+        counts = count_words(X, fold, int(fold.max()) + 1)
+        heard = np.flatnonzero(counts.said.sum(axis=0) > 0)
+        self.words_ = X.alphabet.decode(heard)
+        self.lexicon_ = {name: part.sum(axis=0)[heard] for name, part in counts._asdict().items()}
+        return without(counts)
+
+    def _learn_decoding(
+        self, found: Posteriors, slots: Slots, table: NDArray[np.int64], truth: Truth, n_folds: int
+    ) -> Posteriors:
+        """Learn how much n-grams weigh; the held-out posteriors with them."""
+        fold, gold = truth.fold % n_folds, Ragged(truth.gold[0], truth.gold[1])
+        trees = trees_without(gold, truth.text, fold, n_folds, len(self.labels_) + 1, self.order)
+        self.scale_ = learn_scale(found, slots.gold, table, slots.offsets, fold, trees)
+        if self.scale_ > 0 or self.decode == "viterbi":
+            self.ngram_ = dict(trees[-1]._asdict())
+        return held_out_ngrams(found, table, slots.offsets, fold, trees, self.scale_)
 
     def _check_options(self) -> None:
         for name, least in (("n_rounds", 1), ("n_inner_nodes", 1), ("n_passes", 0), ("n_folds", 2), ("order", 1)):
@@ -237,9 +275,6 @@ class BoostedPaths(PosteriorEnsemble):
 
     def _calibrate(self, slots: Slots, X: ExpertPredictions, found: Posteriors) -> None:
         """Calibrate confidences on out-of-fold answers, which are kept for those who nest this estimator."""
-        self.out_of_fold = None
-        if self.n_steps_ < 1:
-            return
         blind, unknown = without_gold(slots, X)
         self._kept = (blind, found)
         share = self._shares(blind, unknown)
@@ -263,7 +298,11 @@ class BoostedPaths(PosteriorEnsemble):
         others = self._model.statistics.language.others(view, none, self._codes(X))
         lexicon = None if self.closed_ else self._lexicon(X)
         found = found if others is None else candidates(slots.labels, others)
-        return _dense(found, self._model.posteriors(self._scene(found, slots, X, lexicon, none)))
+        made = _dense(found, self._model.posteriors(self._scene(found, slots, X, lexicon, none)))
+        if not self.ngram_ or (self.scale_ == 0.0 and self.decode != "viterbi"):
+            return made
+        table, tree = class_table(X.alphabet, self.labels_), NGramTree(**self.ngram_)
+        return with_ngrams(made, table, slots.offsets, tree, self.scale_, path=self.decode == "viterbi")
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
         self._kept = (slots, self._posteriors(slots, X))

@@ -21,6 +21,8 @@ RECORD_FEATURES = ("all units", "least sure unit", "gaps", "length")
 
 def slot_of_unit(done: Combined, slots: Slots) -> NDArray[np.int64]:
     """The slot in which each unit of the answers stands, shape (n_units,)."""
+    if done.slot is not None:
+        return done.slot
     place = np.zeros(len(done.X.hypotheses.values) + 1, dtype=np.int64)
     place[slots.source] = np.arange(len(slots.labels), dtype=np.int64)[:, None]  # -1: the last, never asked for
     return place[done.source]

@@ -127,6 +127,9 @@ class LengthGated(Ensemble):
         units = X.references.lengths[X.reference_offsets[:-1]].sum()
         return borders, errors / max(int(units), 1)
 
+    def _recoded(self, X: ExpertPredictions) -> ExpertPredictions:
+        return self.long_._recoded(X)
+
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
         below = record_lengths(X) < self.min_len_
         if below.all():

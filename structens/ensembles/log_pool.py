@@ -3,8 +3,8 @@
 The logarithmic opinion pool of experts' distributions (Genest and Zidek, "Combining probability distributions",
 Statistical Science 1986; Heskes, "Selecting weighting factors in logarithmic opinion pools", NIPS 1997): the
 probability of a label is proportional to the product of those that the methods give it, each to a power. As a function
-of the powers it is McFadden's conditional logit, so the likelihood has one maximum, which Newton's method finds. One
-more weight is that of GAP, "nothing stands here".
+of the powers it is McFadden's conditional logit, so the likelihood has one maximum, which Newton's method finds. Two
+more weights are those of GAP, "nothing stands here", and of labels that nobody proposed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import GAP, Slots
+from structens.core import GAP
 
 Floats = NDArray[np.float64]
 
@@ -23,75 +23,84 @@ LEAST = 1e-3
 N_STEPS = 50
 
 
-def pool_features(labels: NDArray[np.int32], shares: Sequence[Floats]) -> tuple[Floats, NDArray[np.int64]]:
-    """Logarithms of probabilities of all labels proposed.
+def pool_features(
+    labels: NDArray[np.int32], shares: Sequence[Floats], n_experts: int
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Logarithms of probabilities of all labels.
 
     Parameters
     ----------
-    labels : ndarray of int32, shape (n_slots, p)
-    shares : sequence of K ndarrays of float64, shape (n_slots, p)
-        As from `structens.ensembles.vote.shares`.
+    labels : ndarray of int32, shape (n_slots, q)
+    shares : sequence of K ndarrays of float64, shape (n_slots, q)
+        As from `structens.ensembles.vote.shares`, or from `structens.ensembles.opinions.side_by_side`.
+    n_experts : int
+        Columns of experts; those after them hold labels that nobody proposed.
 
     Returns
     -------
-    features : ndarray of float64, shape (n_entries, K + 1)
-        The last column is 1 for GAP.
+    features : ndarray of float64, shape (n_entries, K + 2)
+        The last columns are 1 for GAP, and for labels that nobody proposed.
     place : ndarray of int64, shape (n_entries,)
         Places of the labels in ``labels.ravel()``, slot by slot.
     """
-    there = shares[0] >= 0
-    place = np.flatnonzero(there)
+    place = np.flatnonzero(shares[0] >= 0)
     columns = [np.log(np.maximum(share.ravel()[place], 0.0) + LEAST) for share in shares]
-    return np.column_stack([*columns, labels.ravel()[place] == GAP]).astype(np.float64), place
+    columns += [labels.ravel()[place] == GAP, place % labels.shape[1] >= n_experts]
+    return np.column_stack(columns).astype(np.float64), place
 
 
-def pooled(labels: NDArray[np.int32], shares: Sequence[Floats], power: Floats) -> Floats:
+def pooled(labels: NDArray[np.int32], shares: Sequence[Floats], power: Floats, n_experts: int | None = None) -> Floats:
     """Probabilities of the pool, in the shape of `shares`.
 
     Examples
     --------
-    >>> labels = np.array([[4, 7]], dtype=np.int32)
-    >>> pooled(labels, [np.array([[0.8, 0.2]]), np.array([[0.5, 0.5]])], np.array([1.0, 1.0, 0.0])).round(3).tolist()
+    >>> labels, powers = np.array([[4, 7]], dtype=np.int32), np.array([1.0, 1.0, 0.0, 0.0])
+    >>> pooled(labels, [np.array([[0.8, 0.2]]), np.array([[0.5, 0.5]])], powers).round(3).tolist()
     [[0.799, 0.201]]
     """
-    features, place = pool_features(labels, shares)
+    features, place = pool_features(labels, shares, labels.shape[1] if n_experts is None else n_experts)
     out = np.full(labels.shape, -1.0)
-    begin = _begins(place, labels.shape[1])
     if len(place):
-        out.ravel()[place] = _probabilities(features @ power, begin)
+        out.ravel()[place] = _probabilities(features @ power, _begins(place, labels.shape[1]))
     return out
 
 
-def learn_powers(slots: Slots, shares: Sequence[Floats], prior: Floats, strength: float) -> Floats:
-    """Powers of greatest penalised likelihood of the gold, where some expert proposes it.
+def learn_powers(
+    labels: NDArray[np.int32],
+    gold: NDArray[np.int32],
+    shares: Sequence[Floats],
+    prior: Floats,
+    strength: float,
+    n_experts: int | None = None,
+) -> Floats:
+    """Powers of greatest penalised likelihood of the gold, where it is among the labels.
 
     Parameters
     ----------
-    slots : Slots
-        With gold.
-    shares : sequence of K ndarrays of float64, shape (n_slots, p)
-        From methods that had not learnt from the slots they are of.
-    prior : ndarray of float64, shape (K + 1,)
+    labels, shares, n_experts
+        As for `pool_features`; from methods that had not learnt from the slots they are of.
+    gold : ndarray of int32, shape (n_slots,)
+    prior : ndarray of float64, shape (K + 2,)
         Powers without data.
     strength : float
         Penalty of half the squared distance to the prior.
 
     Returns
     -------
-    ndarray of float64, shape (K + 1,)
-        Powers of the methods and of GAP.
+    ndarray of float64, shape (K + 2,)
+        Powers of the methods, of GAP, and of labels that nobody proposed.
     """
-    features, place = pool_features(slots.labels, shares)
-    p = slots.n_experts
-    right = slots.labels.ravel()[place] == slots.gold[place // p]
-    begin = _begins(place, p)
+    q = labels.shape[1]
+    features, place = pool_features(labels, shares, q if n_experts is None else n_experts)
+    right, slot = labels.ravel()[place] == gold[place // q], place // q
+    begin = _begins(place, q)
     if not len(begin):
         return prior.copy()
     size = np.diff(np.append(begin, len(place)))
-    open_slot = np.repeat((np.add.reduceat(right, begin) == 1) & (size > 1), size)
-    features, right, slot = features[open_slot], right[open_slot], (place // p)[open_slot]
-    if not len(right):
+    contested = np.repeat((np.add.reduceat(right, begin, dtype=np.int64) == 1) & (size > 1), size)
+    if not contested.any():
         return prior.copy()
+    features, right, slot = features[contested], right[contested], slot[contested]
     begin = np.flatnonzero(np.append(True, slot[1:] != slot[:-1]))
     return _newton(features, right.astype(np.float64), begin, prior, strength)
 
@@ -121,9 +130,9 @@ def _newton(features: Floats, right: Floats, begin: NDArray[np.int64], prior: Fl
     return power
 
 
-def _begins(place: NDArray[np.int64], p: int) -> NDArray[np.int64]:
+def _begins(place: NDArray[np.int64], q: int) -> NDArray[np.int64]:
     """First entry of each slot."""
-    slot = place // p
+    slot = place // q
     return np.flatnonzero(np.append(True, slot[1:] != slot[:-1])) if len(slot) else np.zeros(0, np.int64)
 
 

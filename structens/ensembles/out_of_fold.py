@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from structens.core import UNKNOWN, ExpertPredictions, Ragged, Slots
 from structens.ensembles.base import Combined, Ensemble
+from structens.ensembles.confidence_features import slot_of_unit
+from structens.ensembles.opinions import Opinion, opinion_of, stacked
 from structens.ensembles.voting import MajorityVote
 from structens.losses.hits import judge
 
@@ -26,12 +28,12 @@ class Said(NamedTuple):
     Attributes
     ----------
     done : Combined
-    share : ndarray of float64, shape (n_slots, p)
-        Probability of each label of each slot, at its first supporter; -1 elsewhere.
+    opinion : Opinion
+        Probabilities of labels, slot by slot.
     """
 
     done: Combined
-    share: NDArray[np.float64]
+    opinion: Opinion
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,19 +104,20 @@ class Learning:
         blind, unknown = without_gold(self.slots, self.X)
         if not ensemble.needs_gold:
             return say(learn_on(ensemble, blind, unknown, self.aligned), blind, unknown)
-        share = np.empty(self.slots.labels.shape)
-        rows, parts = [], []
+        rows, places_of_slots, parts, opinions = [], [], [], []
         for k in range(self.n_folds):
             self.learnt(ensemble, outside=k)
             inside = np.flatnonzero(self.fold == k)
             slots, X, places = part(blind, unknown, inside)
-            said = say(ensemble, slots, X)
-            share[np.isin(self.slots.record, inside)] = said.share
+            said, slot = say(ensemble, slots, X), np.flatnonzero(self.fold[self.slots.record] == k)
+            at = slot[slot_of_unit(said.done, slots)]
             rows.append(inside)
-            parts.append(replace(said.done, source=np.append(places, -1)[said.done.source]))
+            places_of_slots.append(slot)
+            opinions.append(said.opinion)
+            parts.append(replace(said.done, source=np.append(places, -1)[said.done.source], slot=at))
             if after is not None:
                 after(k + 1)
-        return Said(merged(parts, rows, unknown), share)
+        return Said(merged(parts, rows, unknown), stacked(opinions, places_of_slots, len(self.slots.labels)))
 
 
 def learn_on(ensemble: Ensemble, slots: Slots, X: ExpertPredictions, aligned: bool) -> Ensemble:
@@ -149,7 +152,7 @@ def without_gold(slots: Slots, X: ExpertPredictions) -> tuple[Slots, ExpertPredi
 
 def say(ensemble: Ensemble, slots: Slots, X: ExpertPredictions) -> Said:
     """Answers and probabilities of a learnt ensemble."""
-    return Said(ensemble._decided(slots, X, 0), ensemble._shares(slots, X))
+    return Said(ensemble._decided(slots, X, 0), opinion_of(ensemble, slots, X))
 
 
 def part(
@@ -166,7 +169,7 @@ def part(
 
 
 def merged(parts: Sequence[Combined], rows: Sequence[NDArray[np.int64]], X: ExpertPredictions) -> Combined:
-    """Answers to all records from those to disjoint sets of them, whose sources are places in all of X."""
+    """Answers to all records from those to disjoint sets of them, whose sources and slots are places in the whole."""
     order = np.argsort(np.concatenate(rows), kind="stable")
     texts = Ragged.from_lengths(
         np.concatenate([one.prediction.values for one in parts]),
@@ -180,6 +183,7 @@ def merged(parts: Sequence[Combined], rows: Sequence[NDArray[np.int64]], X: Expe
         support=np.concatenate([one.support for one in parts])[units],
         source=np.concatenate([one.source for one in parts])[units],
         n_ties=np.concatenate([one.n_ties for one in parts])[order],
+        slot=np.concatenate([one.slot for one in parts if one.slot is not None])[units],
     )
 
 

@@ -25,6 +25,7 @@ from structens.ensembles import (
     MajorityVote,
     PathExpertEnsemble,
 )
+from structens.ensembles.pool import LogPool
 from structens.ensembles.recipe import ALL_RULES
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
 from structens.io.model_file import read_model, write_model
@@ -40,7 +41,7 @@ KINDS: dict[str, type[Ensemble]] = {
     # a file can name no other class
     for kind in (
         *(AutoEnsemble, BestExpert, ConfusionPaths, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated),
-        *(BoostedPaths, MajorityVote, PathExpertEnsemble),
+        *(BoostedPaths, LogPool, MajorityVote, PathExpertEnsemble),
     )
 }
 

@@ -4,10 +4,10 @@ import math
 
 
 def probabilities(rows, powers, gap, least):
-    """rows: for each method {label: probability} of one slot; powers: one a method, and of the gap."""
+    """rows: for each method {label: probability} of one slot; powers: one a method, of the gap, and one not in use."""
     score = {}
     for label in rows[0]:
-        product = math.exp(powers[-1]) if label == gap else 1.0
+        product = math.exp(powers[-2]) if label == gap else 1.0
         for row, power in zip(rows, powers, strict=False):
             product *= (row[label] + least) ** power
         score[label] = product
