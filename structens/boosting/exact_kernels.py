@@ -143,10 +143,7 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
     present = end
     while present > start and np.isnan(column[order[present - 1]]):
         present -= 1
-    whole = 0.0
-    if work.least[0] > 0:
-        for i in range(start, end):
-            whole += work.mass[order[i]]
+    whole = _mass_of(order, start, end, work)
     for missing_below in range(2 if start < present < end and not nominal else 1):
         mass = _clear(sums)
         if missing_below:
@@ -167,24 +164,47 @@ def _search_feature(it, j, best, weight, work):  # type: ignore[no-untyped-def]
                     continue
             elif not nominal:
                 continue
-            score = 0.0
-            for c in range(n_classes):
-                score += abs(work.total[it, c] - 2.0 * sums[c])
+            score = _score(it, work)
             too_light = work.least[0] > 0 and min(mass, whole - mass) < work.least[0] * weight
             if too_light or (nominal and begin == start and i + 1 == end):
                 score = -1.0
             if score > best + _TIE * weight:
                 best = score
-                cell[it, FEATURE] = j
+                _note_cut(it, j, nominal, work)
                 cell[it, LOW], cell[it, HIGH] = i + 1, present if missing_below else end
                 if nominal:
                     cell[it, LOW], cell[it, HIGH] = begin, i + 1
-                for c in range(n_classes):
-                    work.plus[it, c] = sums[c] if nominal else work.total[it, c] - sums[c]
             if nominal:
                 begin = i + 1
                 mass = _clear(sums)
     return best
+
+
+@lean_inner
+def _mass_of(order, start, end, work):  # type: ignore[no-untyped-def]
+    """Weight of a cell; 0 where no side of a cut need have a share of it."""
+    whole = 0.0
+    if work.least[0] > 0:
+        for i in range(start, end):
+            whole += work.mass[order[i]]
+    return whole
+
+
+@lean_inner
+def _score(it, work):  # type: ignore[no-untyped-def]
+    """The edge of the cut whose - side has these sums."""
+    score = 0.0
+    for c in range(work.weight.shape[1]):
+        score += abs(work.total[it, c] - 2.0 * work.sums[c])
+    return score
+
+
+@lean_inner
+def _note_cut(it, j, nominal, work):  # type: ignore[no-untyped-def]
+    """The best cut so far, and the sums of its + side; those of a value are its own."""
+    work.cell[it, FEATURE] = j
+    for c in range(work.weight.shape[1]):
+        work.plus[it, c] = work.sums[c] if nominal else work.total[it, c] - work.sums[c]
 
 
 @lean_inner
