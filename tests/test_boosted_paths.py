@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive import candidates as naive
 
 from structens.align import align
-from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError
+from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError, Ragged
 from structens.ensembles import BestExpert, BoostedPaths, MajorityVote
 from structens.ensembles.candidate_features import CONTEXT, SUPPORT, context_features, support_features, view_of
 from structens.ensembles.candidate_logit import fit_logit, slot_posteriors
@@ -145,7 +145,7 @@ def test_no_statistic_has_seen_the_gold_of_the_record_it_is_used_for():
         counts = count_said(view, right, np.where(found.contested, of_row, -1), (6, k))
         tables = np.stack([reliabilities(*counts.without(f)) for f in range(6)])
         gold = one.references[one.reference_offsets[:-1]]
-        truth = Truth(code[slots.gold], fold, 6, (gold.values.astype(np.int64), gold.offsets))
+        truth = Truth(code[slots.gold], fold, 6, (gold.values.astype(np.int64), gold.offsets), Ragged.of([]))
         language, _ = learn_language(view, truth, k, 3, closed=True)
         q = found.n_supporters / 3.0
         like = learn_like_cases(supporter_keys(view, rows), SUPPORTERS, right[rows], of_row[rows])[1]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.trees import Forest
+from structens.core import Ragged
 from structens.ensembles.candidate_features import (
     CONTEXT,
     NOMINAL,
@@ -121,12 +122,15 @@ class Truth(NamedTuple):
     n_folds : int
     gold : tuple of (labels, offsets)
         Right answers as classes.
+    text : Ragged of int64
+        Further right sequences, for n-grams.
     """
 
     slot: Ints
     fold: Ints
     n_folds: int
     gold: tuple[Ints, Ints]
+    text: Ragged
 
 
 class Language(NamedTuple):
@@ -159,11 +163,12 @@ def learn_language(view: View, truth: Truth, n_classes: int, order: int, *, clos
     """
     labels, offsets = truth.gold
     lengths, ngrams = np.diff(offsets), []
-    for f in range(truth.n_folds):
+    for f in range(truth.n_folds + 1):  # the last is of all
         kept = truth.fold != f
-        cuts = np.concatenate([[0], np.cumsum(lengths[kept])])
-        ngrams.append(learn_ngram(labels[np.repeat(kept, lengths)], cuts, n_classes - 1, order))
-    whole = [learn_ngram(labels, offsets, n_classes - 1, order)]
+        cuts = np.concatenate([[0], np.cumsum([*lengths[kept], *truth.text.lengths])]).astype(np.int64)
+        right = np.concatenate([labels[np.repeat(kept, lengths)], truth.text.values])
+        ngrams.append(learn_ngram(right, cuts, n_classes - 1, order))
+    whole = [ngrams.pop()]
     if not closed:
         return Language(ngrams, None), Language(whole, None)
     n = count_gold(view, truth.slot, truth.fold[view.record], (truth.n_folds, n_classes))
