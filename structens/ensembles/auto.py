@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from structens.boosting.ranges import check_whole, within
 from structens.core import Alphabet, ExpertPredictions, ParameterError, Slots
 from structens.ensembles.auto_candidates import (
-    FEWEST_FOR_POOL,
     POOL,
     Trial,
     by_preference,
     candidates_of,
     choose,
+    pools,
 )
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.calibration import calibrated, learn_calibration
@@ -97,13 +97,13 @@ class AutoEnsemble(Ensemble):
 
     Examples
     --------
-    >>> X = ExpertPredictions.of({"a": ["cat", "dig", "sun", "pen"] * 5, "b": ["cut", "dog", "sin", "pin"] * 5,
-    ...                           "c": ["cut", "dog", "sin", "pin"] * 5}, gold=["cat", "dig", "sun", "pen"] * 5)
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig", "sun", "pen"], "b": ["cut", "dog", "sin", "pin"],
+    ...                           "c": ["cut", "dog", "sin", "pin"]}, gold=["cat", "dig", "sun", "pen"])
     >>> model = AutoEnsemble().fit(X)
     >>> model.chosen_, model.predict({"a": ["tap"], "b": ["tip"], "c": ["tip"]})
-    ('sle', ['tap'])
+    ('mvote', ['tap'])
     >>> model.explanation_
-    'H_SLE, least error: 0.00 % of units wrong out of fold (H_MVote 0.00, ...; 5 folds of 20 records)'
+    'H_MVote, least error: 0.00 % of units wrong out of fold (H_SLE 0.00, ...; 4 folds of 4 records)'
     """
 
     chosen_: str
@@ -176,7 +176,7 @@ class AutoEnsemble(Ensemble):
         said, ready = self._tried(learning, names)
         errors = {name: judged(one.done.prediction, learning.X).errors for name, one in said.items()}
         members, pool = dict(said), LogPool(seed=self.seed, decode=self.decode, restriction=self.restriction)
-        if len(said) > 1 and len(learning.X) >= FEWEST_FOR_POOL:
+        if len(said) > 1 and pools(len(learning.X)):
             said[POOL] = pool.out_of_fold(learning, members)
             errors[POOL] = judged(said[POOL].done.prediction, learning.X).errors
         order = by_preference(list(errors))

@@ -14,26 +14,24 @@ from numpy.typing import NDArray
 
 from structens.core import ParameterError
 
+POOL = "pool"
+"""Name of the log-linear pool of all candidates."""
 CANDIDATES: tuple[tuple[str, int], ...] = (
-    ("sle", 2),
+    (POOL, 10),
     ("mvote", 2),
+    ("sle", 2),
     ("confusion", 10),
+    ("boosted-paths", 10),
     ("best", 2),
     ("vote", 2),
-    ("boosted-paths", 20),
-    ("cv", 100),
 )
 """Method and the least number of records with gold from which on it is tried.
 
-They are in the order of what they are worth with little gold: by the mean error of each learnt on 3 to 50 records of 30
-files of real data, and by how far it can be worse than the best expert (docs/auto.md).
+They are in the order of what they are worth with little gold: by the mean error of each learnt on 3 to 50 records of
+real data, and by how far it can be worse than the best expert (docs/auto.md).
 """
-POOL = "pool"
-"""Name of the log-linear pool of all candidates."""
-FEWEST_FOR_POOL = 30
-"""Records with gold."""
 CERTAIN_FROM = 100
-"""Records with gold from which on the least error is taken, significant or not."""
+"""Records with gold from which on the pool or the least error is taken, whatever the order of preference."""
 
 
 def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
@@ -56,7 +54,7 @@ def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]
     Examples
     --------
     >>> candidates_of(5, None, ("best", "vote", "mvote", "sle", "cv")), candidates_of(1, None, ("best", "vote"))
-    (['sle', 'mvote', 'best', 'vote'], [])
+    (['mvote', 'sle', 'best', 'vote'], [])
     """
     if asked is not None:
         for name in asked:
@@ -84,10 +82,10 @@ class Trial:
 def choose(trials: Sequence[Trial]) -> tuple[str, str]:
     """The candidate to take, and the one with the least error.
 
-    They are the same with `CERTAIN_FROM` records or more; with fewer the first candidate is taken whose error is larger
-    by no more than one standard error of the difference. That is the rule of Breiman, Friedman, Olshen and Stone,
-    "Classification and Regression Trees" (1984), section 3.4.3, with paired differences, and with the order of
-    preference where they have that of simplicity.
+    The first candidate is taken whose error is larger than the least by no more than one standard error of the
+    difference. That is the rule of Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees" (1984),
+    section 3.4.3, with paired differences, and with the order of preference where they have that of simplicity. With
+    `CERTAIN_FROM` records or more only the pool is preferred so, which holds all others as special cases.
 
     Parameters
     ----------
@@ -102,9 +100,8 @@ def choose(trials: Sequence[Trial]) -> tuple[str, str]:
     """
     totals = [float(trial.errors.sum()) for trial in trials]
     least = trials[int(np.argmin(totals))]
-    if len(least.errors) >= CERTAIN_FROM:
-        return least.name, least.name
-    for trial in trials:
+    certain = len(least.errors) >= CERTAIN_FROM
+    for trial in [trial for trial in trials if not certain or trial.name == POOL]:
         worse = trial.errors - least.errors
         slack = np.sqrt(len(worse)) * worse.std(ddof=1)
         if worse.sum() <= slack * (1.0 + 1e-9):
@@ -113,12 +110,23 @@ def choose(trials: Sequence[Trial]) -> tuple[str, str]:
 
 
 def by_preference(names: Sequence[str]) -> list[str]:
-    """Candidates in the order of preference; the pool, and what is not named, come last.
+    """Candidates in the order of preference; what is not named comes last.
 
     Examples
     --------
-    >>> by_preference(["pool", "other", "best", "sle"])
-    ['sle', 'best', 'pool', 'other']
+    >>> by_preference(["other", "best", "sle", "pool"])
+    ['pool', 'sle', 'best', 'other']
     """
-    rank = {name: i for i, (name, _) in enumerate((*CANDIDATES, (POOL, 0)))}
+    rank = {name: i for i, (name, _) in enumerate(CANDIDATES)}
     return sorted(names, key=lambda name: rank.get(name, len(rank)))
+
+
+def pools(n_gold: int) -> bool:
+    """Whether there is gold enough for a pool.
+
+    Examples
+    --------
+    >>> pools(9), pools(10)
+    (False, True)
+    """
+    return n_gold >= dict(CANDIDATES)[POOL]
