@@ -80,6 +80,7 @@ def test_data_on_standard_output_and_words_on_standard_error():
     assert [row["id"] for row in result.rows] == [f"r{k}" for k in range(40)]
     assert result.rows[0].keys() == {"id", "prediction", "confidence", "confidence_record", "experts"}
     assert "H_MVote" in result.err
+    assert " auto  " in result.err
     assert result.err.splitlines()[-2].startswith("auto took ")
     assert result.err.splitlines()[-1].startswith("combined 40 records of 4 experts by auto (took ")
     assert run("fit", "e.jsonl", "-o", "m.structens").out == ""

@@ -143,7 +143,7 @@ def combine(
             X = added.to(records_of(file, experts, keep or [], reading), file, reading, tally.notes)
             ensemble = learnt(X, method, chosen, tally, quiet, given=given, beside=beside)
             if table:
-                show_table(X, chosen, seed, quiet)
+                show_table(X, chosen, seed, quiet, ensemble)
             batches = pieces(X)
         write_predictions(output, rendered(batches, ensemble, tally, bool(keep), nbest, online=online))
         tally.describe(ensemble)
@@ -231,11 +231,12 @@ def rendered(
         )
 
 
-def show_table(X: ExpertPredictions, chosen: dict[str, Any], seed: int, quiet: bool) -> None:
-    """The table of methods on the records with gold, on standard error."""
+def show_table(X: ExpertPredictions, chosen: dict[str, Any], seed: int, quiet: bool, ensemble: Ensemble) -> None:
+    """The table of methods on the records with gold, on standard error; auto by the answers that it chose by."""
     import sys
 
     from structens.cli.console import progress, say
+    from structens.ensembles import METHODS
     from structens.evaluate import TABLE, evaluate_methods
     from structens.report import render, wants_color
 
@@ -243,5 +244,7 @@ def show_table(X: ExpertPredictions, chosen: dict[str, Any], seed: int, quiet: b
         say("no table: at least two records with gold are needed to learn and to compare with")
         return
     with progress("table", quiet=quiet, total=len(TABLE)) as step:
-        evaluation = evaluate_methods(X, seed=seed, options=chosen, progress=lambda name: step(1))
+        answers = getattr(ensemble, "held_out_answers", None)
+        more = {} if answers is None else {METHODS["auto"][0]: answers}
+        evaluation = evaluate_methods(X, seed=seed, options=chosen, systems=more, progress=lambda name: step(1))
     say(render(evaluation, color=wants_color(sys.stderr)).rstrip("\n"))

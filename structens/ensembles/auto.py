@@ -89,6 +89,9 @@ class AutoEnsemble(Ensemble):
         Labels of the records learnt from.
     calibration_ : dict of str to ndarray
         Empty where there is too little gold.
+    held_out_answers : list or None
+        Answers to the records with gold by what had not learnt from them; None where none were needed, and in a model
+        from a file. The choice of the method has seen their errors.
 
     Raises
     ------
@@ -114,6 +117,7 @@ class AutoEnsemble(Ensemble):
     taken_: Ensemble
     labels_: list[str]
     calibration_: dict[str, NDArray[np.float64]]
+    held_out_answers: list[Any] | None = None
 
     def __init__(
         self,
@@ -151,7 +155,7 @@ class AutoEnsemble(Ensemble):
         X = ExpertPredictions.of(X)
         X = X if y is None else X.with_gold(y)
         super().fit(X)
-        self.skipped_, self.held_out_, self.standard_error_ = [], {}, {}
+        self.skipped_, self.held_out_, self.standard_error_, self.held_out_answers = [], {}, {}, None
         self.calibration_, self.labels_ = {}, list(X.alphabet.labels)
         known = X.has_gold
         n_gold = int(known.sum())
@@ -189,6 +193,7 @@ class AutoEnsemble(Ensemble):
         learnt = _Learnt(learning, self._made, ready)
         self.taken_ = pool.join(learning, members, learnt) if self.chosen_ == POOL else learnt[self.chosen_]
         self._calibrate(learning, said[self.chosen_])
+        self.held_out_answers = said[self.chosen_].done.answers
         self.explanation_ = self._explained(least, learning)
 
     def _tried(self, learning: Learning, names: list[str]) -> tuple[dict[str, Said], dict[str, Ensemble]]:

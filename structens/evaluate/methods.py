@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ def evaluate_methods(
     ignore_tokens: Sequence[str] = (),
     n_resamples: int = 1000,
     options: dict[str, Any] | None = None,
+    systems: Mapping[str, Sequence[Any]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Evaluate methods beside the experts on the records with gold.
@@ -48,6 +49,8 @@ def evaluate_methods(
         As in `evaluate_experts`.
     options : dict, optional
         Parameters of the methods, such as ``{"tie": "expert"}``.
+    systems : mapping of name to answers, optional
+        Further rows: one answer for each record with gold.
     progress : callable, optional
         Called with the name of each method before it runs.
 
@@ -80,7 +83,7 @@ def evaluate_methods(
             f"{len(scored)} records have gold, but {METHODS[learning[0]][0]} needs two to learn and to be tested",
             hint="give more gold, or leave out what learns",
         )
-    systems: dict[str, Any] = {}
+    shown: dict[str, Any] = dict(systems or {})
     for method in methods:
         if progress is not None:
             progress(METHODS[method][0])
@@ -89,10 +92,10 @@ def evaluate_methods(
             answers = cross_predict(ensemble, scored, folds=min(n_folds, len(scored)), random_state=seed)
         else:
             answers = ensemble.fit(scored).predict(scored)
-        systems[METHODS[method][0] + ", by length" * gated[method]] = answers
+        shown[METHODS[method][0] + ", by length" * gated[method]] = answers
     evaluation = evaluate_experts(
         scored,
-        systems,
+        shown,
         kinds={METHODS[method][0]: "baseline" for method in methods if method in BASELINES},
         slots=align(scored),
         loss=loss,
