@@ -29,6 +29,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "ensembles": [
             "AutoEnsemble",
             "BestExpert",
+            "Calibrated",
             "BoostedPaths",
             "DeepESPBoost",
             "ESPBoost",

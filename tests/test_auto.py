@@ -14,7 +14,15 @@ from run_cli import put, records, run
 from structens.align import align
 from structens.core import GAP, DataError, ExpertPredictions, ParameterError, Slots
 from structens.core.alphabet import Alphabet
-from structens.ensembles import AutoEnsemble, BestExpert, MajorityVote, PathExpertEnsemble, folds
+from structens.ensembles import (
+    AutoEnsemble,
+    BestExpert,
+    Calibrated,
+    LengthGated,
+    MajorityVote,
+    PathExpertEnsemble,
+    folds,
+)
 from structens.ensembles.auto_candidates import Trial, candidates_of, choose
 from structens.ensembles.calibration import STRENGTH, calibrated, learn_calibration, logistic
 from structens.ensembles.confidence_features import slot_of_unit
@@ -471,3 +479,21 @@ def test_opinions_side_by_side(made, extra):
         assert all(other[s, j] == pytest.approx(0.2) for j in columns)
         assert np.array_equal(other[s], again[s])
         assert [plain[s, j] for j in columns if labels[columns.index(j)] in beyond] == [0.0] * len(beyond)
+
+
+@pytest.mark.parametrize("made", [PathExpertEnsemble(beta=0.9), MajorityVote(), BestExpert(), LengthGated(min_len=3)])
+def test_any_method_can_be_calibrated(made, tmp_path):
+    errors = (0.15, 0.2, 0.3, 0.3)
+    X, new = noisy(300, errors), noisy(300, errors, seed=1)
+    model = Calibrated(made).fit(X)
+    done, plain = model.combine(new), made.set_params(align="always").fit(X).combine(new)
+    assert done.answers == plain.answers
+    hit = judged(done.prediction, new).hit
+    assert reliability(done.confidence, hit).brier < reliability(plain.confidence, hit).brier
+    assert reliability(done.confidence, hit).calibration_error < 0.04
+    save(model, tmp_path / "m.structens")
+    assert np.array_equal(load(tmp_path / "m.structens").combine(new).confidence, done.confidence)
+    alone = Calibrated(made).fit(X[:1])
+    assert alone.combine(new).record_confidence is None
+    with pytest.raises(ParameterError, match="ensemble must be an ensemble"):
+        Calibrated("mvote").fit(X)

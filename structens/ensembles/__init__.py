@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.boosted_paths import BoostedPaths
+from structens.ensembles.calibrated import Calibrated
 from structens.ensembles.confusion_paths import ConfusionPaths
 from structens.ensembles.decoding import DECODERS
 from structens.ensembles.deep_esp_boost import DeepESPBoost
@@ -34,6 +35,7 @@ __all__ = [
     "AutoEnsemble",
     "BestExpert",
     "BoostedPaths",
+    "Calibrated",
     "Combined",
     "ConfusionPaths",
     "DeepESPBoost",

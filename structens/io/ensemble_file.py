@@ -16,6 +16,7 @@ from structens.ensembles import (
     AutoEnsemble,
     BestExpert,
     BoostedPaths,
+    Calibrated,
     ConfusionPaths,
     DeepESPBoost,
     Ensemble,
@@ -41,7 +42,7 @@ KINDS: dict[str, type[Ensemble]] = {
     # a file can name no other class
     for kind in (
         *(AutoEnsemble, BestExpert, ConfusionPaths, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated),
-        *(BoostedPaths, LogPool, MajorityVote, PathExpertEnsemble),
+        *(BoostedPaths, Calibrated, LogPool, MajorityVote, PathExpertEnsemble),
     )
 }
 
