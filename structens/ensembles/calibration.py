@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from structens.boosting.calibration import Isotonic
 from structens.core import Slots
 from structens.ensembles.base import Combined
 from structens.ensembles.confidence_features import RECORD_FEATURES, UNIT_FEATURES, record_features, unit_features
@@ -81,6 +79,19 @@ def _probability(score: Floats, learnt: Learnt, what: str) -> Floats:
     return out
 
 
+def expit(score: Floats) -> Floats:
+    """1 / (1 + exp(-score)), without overflow.
+
+    Examples
+    --------
+    >>> expit(np.array([-1e4, 0.0, 1e4])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    small = np.exp(-np.minimum(np.abs(score), 700.0))
+    out: Floats = np.where(score >= 0, 1.0, small) / (1.0 + small)
+    return np.where(score < -700.0, 0.0, out)
+
+
 def linear(features: Floats, weights: Floats) -> Floats:
     """Constant and weighted sum."""
     out: Floats = weights[0] + features @ weights[1:]
@@ -136,5 +147,7 @@ def steps(score: Floats, target: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     n, n_wrong = len(target), int((~target).sum())
     if n < FEWEST_FOR_STEPS or min(n_wrong, n - n_wrong) < FEWEST_FOR_STEPS // 10:
         return np.zeros(0), np.zeros(0)
+    from structens.boosting.calibration import Isotonic  # scipy, which costs a quarter of a second, only in learning
+
     made = Isotonic().fit(score, target.astype(np.int64))
     return made.knots_, made.values_
