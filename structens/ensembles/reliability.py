@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
+from structens.ensembles.calibration import expit
 from structens.ensembles.candidate_features import View
 
 STRENGTH = 4.0
@@ -126,3 +126,9 @@ def learn_rates(key: Ints, right: NDArray[np.bool_], fold: Ints, prior: Floats) 
     own_hits: Floats = np.bincount(again, right).astype(np.float64)[again]
     out = logit(_rate(hits[place] - own_hits, n[place] - own_n, expit(prior), STRENGTH))
     return Rates(keys, n, hits), out
+
+
+def logit(p: Floats) -> Floats:
+    """Logarithm of p / (1 - p), for 0 < p < 1."""
+    out: Floats = np.log(p) - np.log1p(-p)
+    return out
