@@ -123,18 +123,19 @@ def crowdkit_dawid_skene(learn, test, seed=0):
     import pandas
     from crowdkit.aggregation import DawidSkene, OneCoinDawidSkene
 
-    closed = len(np.unique(learn.gold)) <= CLOSED
-    labels = np.concatenate([learn.labels, test.labels])
+    closed, votes, _ = codes_of(learn, test)
+    labels = np.concatenate(votes)
     task, worker = np.nonzero(labels != ABSENT)
-    frame = pandas.DataFrame({"task": task, "worker": worker, "label": labels[task, worker]})
+    said = labels[task, worker]
+    frame = pandas.DataFrame({"task": task, "worker": worker, "label": said if closed else said % 100})
     gold = pandas.Series(learn.gold, index=np.arange(len(learn.gold)), name="label")
     if closed:
         found = DawidSkene(n_iter=10).fit_predict(frame, true_labels=gold)
     else:
         found = OneCoinDawidSkene(n_iter=10).fit_predict(frame)
-    label = np.full(len(labels), GAP, np.int64)
+    label = np.full(len(labels), GAP if closed else 0, np.int64)
     label[found.index.to_numpy()] = found.to_numpy()
-    return answers(label[len(learn.gold) :], True, test)
+    return answers(label[len(learn.gold) :], closed, test)
 
 
 PEERS = {

@@ -88,7 +88,7 @@ class AutoEnsemble(Ensemble):
     labels_ : list of str
         Labels of the records learnt from.
     calibration_ : dict of str to ndarray
-        Empty where there is too little gold.
+        Empty where there is too little gold, or the method taken is calibrated by itself.
     held_out_answers : list or None
         Answers to the records with gold by what had not learnt from them; None where none were needed, and in a model
         from a file. The choice of the method has seen their errors.
@@ -233,6 +233,8 @@ class AutoEnsemble(Ensemble):
         return after
 
     def _calibrate(self, learning: Learning, said: Said) -> None:
+        if getattr(self.taken_, "calibration_", None):  # it is calibrated by itself
+            return
         found = judged(said.done.prediction, learning.X)
         blind, _ = without_gold(learning.slots, learning.X)
         self.calibration_ = learn_calibration(said.done, blind, said.opinion.share, found.hit, found.errors == 0)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 STRENGTH = 1.0
 """Of the pull of the powers to equal ones that sum to 1."""
-LEAST_POWER = 0.02
+LEAST_POWER = 0.1
 """Members with a smaller power are left out."""
 
 
