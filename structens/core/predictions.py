@@ -44,6 +44,8 @@ class ExpertPredictions:
         Confidence of each unit in [0, 1]; NaN where the expert gives none.
     weights : ndarray of float64, shape (n, p), or None
         Weight of each expert's vote, given with the record.
+    workers : ndarray of object, shape (n, p), or None
+        Who gave each answer, where an expert is a place that different people fill; None where it is not said.
     unit : {"token", "char", "codepoint", "word", "line"}
         What the units are; all but "token" mean that answers are texts.
     fields : tuple of dict, or None
@@ -61,6 +63,7 @@ class ExpertPredictions:
     weights: NDArray[np.float64] | None = None
     unit: str = "token"
     fields: tuple[dict[str, Any], ...] | None = None
+    workers: NDArray[np.object_] | None = None
 
     @classmethod
     def of(
@@ -71,6 +74,7 @@ class ExpertPredictions:
         alternatives: Sequence[Sequence[Sequenced]] | None = None,
         ids: Sequence[RecordId] | None = None,
         confidences: Mapping[str, Sequence[Sequence[float] | None]] | None = None,
+        workers: Mapping[str, Sequence[str | None]] | None = None,
         unit: str = "char",
     ) -> ExpertPredictions:
         """Build from Python sequences.
@@ -87,6 +91,8 @@ class ExpertPredictions:
         ids : sequence, optional
             Ids of the records; default 0, 1, ...
         confidences : mapping of name to lists of numbers, optional
+        workers : mapping of name to names of people, optional
+            Who gave each answer.
         unit : {"char", "codepoint", "word", "line"}
             How texts are cut.
 
@@ -126,6 +132,7 @@ class ExpertPredictions:
             reference_offsets=reference_offsets,
             unit=used_unit,
         )
+        X = X if workers is None else X.with_workers(workers)
         return X if confidences is None else X.with_confidences(confidences)
 
     @classmethod
@@ -153,6 +160,7 @@ class ExpertPredictions:
             weights=None if first.weights is None else np.concatenate([part.weights for part in recoded]),
             unit=first.unit,
             fields=None if first.fields is None else tuple(f for part in recoded for f in part.fields or ()),
+            workers=_stack_workers(recoded),
         )
 
     def __len__(self) -> int:
@@ -201,6 +209,7 @@ class ExpertPredictions:
             confidence=Ragged(self.confidence, self.hypotheses.offsets)[rows].values if keep else None,  # type: ignore[arg-type]
             weights=None if self.weights is None else self.weights[chosen],
             fields=None if self.fields is None else tuple(self.fields[i] for i in chosen),
+            workers=None if self.workers is None else self.workers[chosen],
         )
 
     def __iter__(self) -> Iterator[ExpertPredictions]:
@@ -241,6 +250,7 @@ class ExpertPredictions:
             present=self.present[:, columns],
             confidence=Ragged(self.confidence, self.hypotheses.offsets)[rows].values if keep else None,  # type: ignore[arg-type]
             weights=None if self.weights is None else self.weights[:, columns],
+            workers=None if self.workers is None else self.workers[:, columns],
         )
 
     def reindex(self, names: Sequence[str]) -> ExpertPredictions:
@@ -289,6 +299,7 @@ class ExpertPredictions:
             present=np.column_stack([self.present, [a is not None for a in answers]]),
             confidence=None if confidence is None else Ragged(confidence, both.offsets)[order].values,
             weights=None if self.weights is None else np.column_stack([self.weights, np.ones(n)]),
+            workers=None if self.workers is None else np.column_stack([self.workers, np.full(n, None)]),
         )
 
     def with_gold(self, gold: Sequence[Sequenced | None]) -> ExpertPredictions:
@@ -317,6 +328,15 @@ class ExpertPredictions:
                     raise DataError(rule, record=self.ids[i], expert=name)
                 out[a:b] = values
         return replace(self, confidence=out)
+
+    def with_workers(self, workers: Mapping[str, Sequence[str | None]]) -> ExpertPredictions:
+        """The same records with these names of who gave each answer, None where it is not known."""
+        out = np.full((len(self), self.n_experts), None, dtype=object)
+        for name, row in workers.items():
+            if len(row) != len(self):
+                raise DataError(f"{len(row)} workers for {len(self)} records", expert=name)
+            out[:, self.column(name)] = list(row)
+        return replace(self, workers=out)
 
     def recode(self, alphabet: Alphabet) -> ExpertPredictions:
         """The same records in the codes of another alphabet, which must hold all labels in use."""
@@ -364,6 +384,12 @@ def _stack_offsets(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
         out.append(offsets[1:] + total)
         total += int(offsets[-1])
     return np.concatenate(out)
+
+
+def _stack_workers(parts: Sequence[ExpertPredictions]) -> NDArray[np.object_] | None:
+    if all(part.workers is None for part in parts):
+        return None
+    return np.concatenate([np.full(p.present.shape, None, object) if p.workers is None else p.workers for p in parts])
 
 
 def _stack_optional(parts: Sequence[tuple[NDArray[np.float64] | None, int]]) -> NDArray[np.float64] | None:

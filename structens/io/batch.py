@@ -79,6 +79,7 @@ def widen(part: RecordBatch, names: tuple[str, ...]) -> RecordBatch:
         present=np.where(known, part.present[:, columns], False),
         confidence=None if part.confidence is None else part.confidence[places.values],
         weights=None if part.weights is None else np.where(known, part.weights[:, columns], 1.0),
+        workers=None if part.workers is None else np.where(known, part.workers[:, columns], np.array(None)),
         surface=None if part.surface is None else part.surface[places.values],
     )
 

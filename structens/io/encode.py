@@ -96,6 +96,7 @@ class BatchEncoder:
             reference_offsets=np.cumsum([0, *map(len, rows)], dtype=np.int64),
             confidence=confidence,
             weights=self._weights(lines, records, names),
+            workers=self._workers(lines, records, names),
             unit=self.unit,
             fields=tuple({k: r[k] for k in self._keep if k in r} for r in records) if self._keep else None,
             lines=np.array(lines, dtype=np.int64),
@@ -217,6 +218,24 @@ class BatchEncoder:
                     raise DataError(rule, path=self.path, line=line, record=record["id"], expert=name, hint=hint)
                 if name in column:
                     out[i, column[name]] = value
+        return out
+
+
+    def _workers(
+        self, lines: Sequence[int], records: Sequence[Record], names: tuple[str, ...]
+    ) -> NDArray[np.object_] | None:
+        if not any("workers" in record for record in records):
+            return None
+        column = {name: j for j, name in enumerate(names)}
+        out = np.full((len(records), len(names)), None, dtype=object)
+        for i, (line, record) in enumerate(zip(lines, records, strict=True)):
+            for name, value in table_of(record, "workers", self.path, line).items():
+                if value is not None and (type(value) not in (str, int) or value == ""):
+                    said = "an empty string" if value == "" else kind_of(value)
+                    rule = f"{place('workers', name)} is {said}, the name of who answered is needed"
+                    raise DataError(rule, path=self.path, line=line, record=record["id"], expert=name)
+                if value is not None and name in column:
+                    out[i, column[name]] = str(value)
         return out
 
 

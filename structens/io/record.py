@@ -123,7 +123,7 @@ def references_of(record: Record, path: str, line: int) -> list[Any]:
 
 
 def table_of(record: Record, key: str, path: str, line: int) -> Record:
-    """The object under "confidences" or "weights"; its names must be experts of the record.
+    """The object under "confidences", "weights" or "workers"; its names must be experts of the record.
 
     Raises
     ------
