@@ -19,7 +19,7 @@ from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors, s
 
 Floats = NDArray[np.float64]
 
-STRENGTH = 1.0
+STRENGTH = 20.0
 """Of the pull of the powers to equal ones that sum to 1."""
 LEAST_POWER = 0.1
 """Members with a smaller power are left out."""
