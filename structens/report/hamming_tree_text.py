@@ -29,39 +29,37 @@ def tree_text(
 ) -> str:
     """A tree as lines of text: the no-branch above the yes-branch of each cut.
 
-        Parameters
-        ----------
-        tree : HammingTreeArrays
-            One round of AdaBoostMH.
-        classes : sequence of K labels, optional
-            Default 0, 1, ...
-        features : sequence of str, optional
-            Default x[0], x[1], ...
-        digits : int
-            Of a threshold; 17 tell all numbers apart.
-        max_classes : int
-            Most classes named in a leaf.
+    Parameters
+    ----------
+    tree : HammingTreeArrays
+        One round of AdaBoostMH.
+    classes : sequence of K labels, optional
+        Default 0, 1, ...
+    features : sequence of str, optional
+        Default x[0], x[1], ...
+    digits : int
+        Of a threshold; 17 tell all numbers apart.
+    max_classes : int
+        Most classes named in a leaf.
 
-        Raises
-        ------
-        ParameterError
-            If there are not K classes, or too few features.
+    Raises
+    ------
+    ParameterError
+        If there are not K classes, or too few features.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from structens.boosting.classifier_cuts import LinearCut
-    from structens.boosting.classifier_trees import ClassifierTree
-    from structens.boosting.trees import HammingTreeArrays
-        >>> stump = HammingTreeArrays(
-        ...     feature=np.array([1]), threshold=np.array([2.5]), test=np.array([0]), left=np.array([-1]),
-        ...     right=np.array([-2]), gain=np.array([0.667]), vote=np.array([[1, -1, -1], [-1, 1, 1]]),
-        ...     coefficient=0.805, edge=0.667, normalizer=0.745)
-        >>> print(tree_text(stump, classes=["setosa", "versicolor", "virginica"], features=["length", "width"]))
-        coefficient 0.8050, edge 0.6670, Z 0.7450
-        width >= 2.5?  (gain 0.6670)
-        ├─ no:  + setosa
-        └─ yes: - setosa
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structens.boosting.trees import HammingTreeArrays
+    >>> stump = HammingTreeArrays(
+    ...     feature=np.array([1]), threshold=np.array([2.5]), test=np.array([0]), left=np.array([-1]),
+    ...     right=np.array([-2]), gain=np.array([0.667]), vote=np.array([[1, -1, -1], [-1, 1, 1]]),
+    ...     coefficient=0.805, edge=0.667, normalizer=0.745)
+    >>> print(tree_text(stump, classes=["setosa", "versicolor", "virginica"], features=["length", "width"]))
+    coefficient 0.8050, edge 0.6670, Z 0.7450
+    width >= 2.5?  (gain 0.6670)
+    ├─ no:  + setosa
+    └─ yes: - setosa
     """
     names = names_of(tree, classes, features)
     head = f"coefficient {tree.coefficient:.4f}, edge {tree.edge:.4f}, Z {tree.normalizer:.4f}"
@@ -103,15 +101,13 @@ def root_of(tree: HammingTreeArrays) -> int:
 def question(tree: HammingTreeArrays, cut: int, features: Sequence[str], digits: int = 6) -> str:
     """The question of a cut; its + side is where the answer is yes.
 
-        Examples
-        --------
-        >>> from structens.boosting.classifier_cuts import LinearCut
-    from structens.boosting.classifier_trees import ClassifierTree
-    from structens.boosting.trees import HammingTreeArrays
-        >>> one = np.zeros(1, dtype=np.int32)
-        >>> t = HammingTreeArrays(one, one + 0.5, one, one, one, one, one, 1.0, 1.0, 1.0)
-        >>> question(t, 0, ["age"])
-        'age >= 0.5?'
+    Examples
+    --------
+    >>> from structens.boosting.trees import HammingTreeArrays
+    >>> one = np.zeros(1, dtype=np.int32)
+    >>> t = HammingTreeArrays(one, one + 0.5, one, one, one, one, one, 1.0, 1.0, 1.0)
+    >>> question(t, 0, ["age"])
+    'age >= 0.5?'
     """
     if isinstance(tree, ClassifierTree):
         return tree.cuts[cut].question(list(features), digits)
