@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from structens.cli import add_options as a
 from structens.cli import options as o
 from structens.cli.files import refuse_same_file
 
@@ -53,10 +54,10 @@ def combine(
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
-    add: o.Add = None,
-    features: o.SequenceFile = None,
-    out_of_fold: o.OutOfFold = None,
-    in_sample: o.InSample = "refuse",
+    add: a.Add = None,
+    features: a.SequenceFile = None,
+    out_of_fold: a.OutOfFold = None,
+    in_sample: a.InSample = "refuse",
     keep: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Key of the input to pass through to the output; may be repeated."),
@@ -107,7 +108,7 @@ def combine(
         {"--output": output, "--save-model": save_model},
         {
             **{"input": file, "--model": model, "--constraint": o.constraint_file(constraint)},
-            **{"--features": features, "--out-of-fold": out_of_fold, **o.files_of(add)},
+            **{"--features": features, "--out-of-fold": out_of_fold, **a.files_of(add)},
         },
         in_place=[("--save-model", "--model")],
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from structens.cli import add_options as a
 from structens.cli import options as o
 from structens.cli.files import refuse_same_file
 
@@ -41,10 +42,10 @@ def fit(
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
-    add: o.Add = None,
-    features: o.SequenceFile = None,
-    out_of_fold: o.OutOfFold = None,
-    in_sample: o.InSample = "refuse",
+    add: a.Add = None,
+    features: a.SequenceFile = None,
+    out_of_fold: a.OutOfFold = None,
+    in_sample: a.InSample = "refuse",
     seed: o.Seed = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also print the run's losses, regret and bounds, a line each.")
@@ -66,7 +67,7 @@ def fit(
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
     read = {"--constraint": o.constraint_file(constraint), "--features": features, "--out-of-fold": out_of_fold}
-    refuse_same_file({"--output": output}, {"input": file, **read, **o.files_of(add)})
+    refuse_same_file({"--output": output}, {"input": file, **read, **a.files_of(add)})
     added = Added(add or [], features, out_of_fold, in_sample)
     added.check(file)
     reading, chosen = o.chosen_options(ctx)
