@@ -9,8 +9,8 @@ conditional random field (crf_all) among them. Weights are learnt out of fold to
     python examples/pos_words.py --full   # all 2,519 sentences, five folds, more rounds: an hour or so
 
 The taggers learn from 270 to 2,000 sentences here, crf_all learnt from 12,000: they are worse, and with 400 sentences
-they add nothing to the others. The data (CC BY-SA 4.0) are not part of this project: pos_en_ewt_upos.jsonl.gz is expected in
-../shared/data, or where --data says.
+they add nothing to the others. The data (CC BY-SA 4.0) are not part of this project: pos_en_ewt_upos.jsonl.gz is
+expected in ../shared/data, or where --data says.
 """
 
 import argparse
