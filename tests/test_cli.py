@@ -19,6 +19,7 @@ import structens
 from structens.cli import console, main
 from structens.core.units import cut
 from structens.ensembles import METHODS
+from structens.ensembles.methods import unused
 
 
 @pytest.fixture(autouse=True)
@@ -199,8 +200,8 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
 def test_a_model_answers_as_a_run_without_one(method, kind):
     put(kind=kind)
     options = ["--method", method, "--casefold", "--seed", "5"]
-    options += [] if method in ("auto", "best", "vote", "rover", "sle", "boosted-paths") else ["--tie", "position"]
-    options += [] if method == "best" else ["--ties", "random"]
+    for name, value in (("tie", "position"), ("ties", "random")):
+        options += [] if unused(method, name, {}) else [f"--{name}", value]
     without = run("combine", "e.jsonl", *options)
     assert run("fit", "e.jsonl", "-o", "m.structens", *options).code == 0
     with_model = run("combine", "e.jsonl", "-m", "m.structens")
