@@ -22,11 +22,13 @@ from structens.ensembles import (
     BoostedPaths,
     Combined,
     ConfusionPaths,
+    DawidSkene,
     Ensemble,
     ESPBoost,
     ForwardSelection,
     LengthGated,
     PathExpertEnsemble,
+    ReliabilitySelection,
     default_method,
     make_ensemble,
 )
@@ -183,6 +185,8 @@ def method_of(ensemble: Ensemble) -> str:
         return method_of(ensemble.long_)
     if hasattr(ensemble, "best_"):
         return "best"
+    if isinstance(ensemble, (DawidSkene, ReliabilitySelection)):
+        return "dawid-skene" if isinstance(ensemble, DawidSkene) else "hrrasa"
     if isinstance(ensemble, (BoostedPaths, ConfusionPaths)):
         return "boosted-paths" if isinstance(ensemble, BoostedPaths) else "confusion"
     if isinstance(ensemble, ForwardSelection):

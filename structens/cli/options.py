@@ -113,7 +113,7 @@ Method = Annotated[
     typer.Option(
         callback=known_method,
         help="auto, best, vote, rover, rand, mvote, cv, last, fpl, fpl-cv, fpl-rand, sle, esp-boost, deep-esp-boost, "
-        "confusion or boosted-paths (default: auto where there is gold, else rover).",
+        "confusion, boosted-paths, dawid-skene or hrrasa (default: auto where there is gold, else rover).",
     ),
 ]
 Unit = Annotated[

@@ -7,6 +7,7 @@ from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.boosted_paths import BoostedPaths
 from structens.ensembles.calibrated import Calibrated
 from structens.ensembles.confusion_paths import ConfusionPaths
+from structens.ensembles.dawid_skene import DawidSkene
 from structens.ensembles.decoding import DECODERS
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
@@ -17,6 +18,7 @@ from structens.ensembles.methods import LEARNING, METHODS, default_method, make_
 from structens.ensembles.model_selection import cross_predict, folds
 from structens.ensembles.n_best import NBest
 from structens.ensembles.path_experts import PathExpertEnsemble
+from structens.ensembles.reliability_selection import ReliabilitySelection
 from structens.ensembles.tagged import Tagged, add_experts
 from structens.ensembles.vote import Votes, rover, vote
 from structens.ensembles.voting import BestExpert, MajorityVote
@@ -38,6 +40,7 @@ __all__ = [
     "Calibrated",
     "Combined",
     "ConfusionPaths",
+    "DawidSkene",
     "DeepESPBoost",
     "ESPBoost",
     "Ensemble",
@@ -49,6 +52,7 @@ __all__ = [
     "OutOfFold",
     "PathExpertEnsemble",
     "PositionTagger",
+    "ReliabilitySelection",
     "Tagged",
     "VectorWindows",
     "Votes",

@@ -128,7 +128,7 @@ def _rates(right: NDArray[np.float64], total: NDArray[np.float64], weight: float
         pool = (r.sum() + 0.7) / (n.sum() + 1.0)
         own = (r.sum(axis=1) + weight * pool) / (n.sum(axis=1) + weight)
         out[:, part] = (r + weight * own[:, None]) / (n + weight)
-    return np.clip(out, 1e-4, 1.0 - 1e-4)
+    return np.clip(out, 1e-6, 1.0 - 1e-6)
 
 
 def count_coins(answers: Answers, label: NDArray[np.int32], probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ def coins(counts: NDArray[np.float64], weight: float = 4.0) -> NDArray[np.float6
         n = counts[:, part]
         pool = (n.sum(axis=0) + 0.5) / (n.sum() + 0.5 * n.shape[1])
         out[:, part] = (n + weight * pool) / (n.sum(axis=1, keepdims=True) + weight)
-    return np.log(np.clip(out, 1e-4, 1.0))
+    return np.log(np.clip(out, 1e-6, 1.0))
 
 
 @njit(cache=True)

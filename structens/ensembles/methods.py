@@ -10,12 +10,14 @@ from structens.ensembles.auto import AutoEnsemble
 from structens.ensembles.base import Ensemble
 from structens.ensembles.boosted_paths import BoostedPaths
 from structens.ensembles.confusion_paths import ConfusionPaths
+from structens.ensembles.dawid_skene import DawidSkene
 from structens.ensembles.deep_esp_boost import DeepESPBoost
 from structens.ensembles.esp_boost import ESPBoost
 from structens.ensembles.forward_selection import ForwardSelection
 from structens.ensembles.idle_options import TAKERS, idle, listed
 from structens.ensembles.length_gated import LengthGated
 from structens.ensembles.path_experts import PathExpertEnsemble
+from structens.ensembles.reliability_selection import ReliabilitySelection
 from structens.ensembles.voting import BestExpert, MajorityVote
 
 
@@ -40,6 +42,8 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
     "deep-esp-boost": ("Deep ESPBoost", DeepESPBoost),
     "boosted-paths": ("BoostedPaths", BoostedPaths),
     "confusion": ("confusions", ConfusionPaths),
+    "dawid-skene": ("Dawid-Skene", DawidSkene),
+    "hrrasa": ("HRRASA", ReliabilitySelection),
 }
 """Name on the command line -> (name in tables, maker)."""
 
@@ -56,7 +60,7 @@ def make_ensemble(method: str, *, min_len: int | str | None = None, **options: A
     Parameters
     ----------
     method : {"auto", "best", "vote", "rover", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle",
-            "esp-boost", "deep-esp-boost", "confusion", "boosted-paths"}
+            "esp-boost", "deep-esp-boost", "confusion", "boosted-paths", "dawid-skene", "hrrasa"}
     min_len : int or "auto", optional
         Let the best expert answer records shorter than that, in a `LengthGated`; "auto" learns the length.
     **options

@@ -18,6 +18,7 @@ from structens.ensembles import (
     BoostedPaths,
     Calibrated,
     ConfusionPaths,
+    DawidSkene,
     DeepESPBoost,
     Ensemble,
     ESPBoost,
@@ -25,6 +26,7 @@ from structens.ensembles import (
     LengthGated,
     MajorityVote,
     PathExpertEnsemble,
+    ReliabilitySelection,
 )
 from structens.ensembles.pool import LogPool
 from structens.ensembles.recipe import ALL_RULES
@@ -42,6 +44,7 @@ KINDS: dict[str, type[Ensemble]] = {
     # a file can name no other class
     for kind in (
         *(AutoEnsemble, BestExpert, ConfusionPaths, DeepESPBoost, ESPBoost, ForwardSelection, LengthGated),
+        *(DawidSkene, ReliabilitySelection),
         *(BoostedPaths, Calibrated, LogPool, MajorityVote, PathExpertEnsemble),
     )
 }

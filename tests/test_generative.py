@@ -1,0 +1,127 @@
+"""ConfusionPaths, DawidSkene, ReliabilitySelection: n-grams, lattices by enumeration, EM, workers, model files."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from structens.core import DataError, ExpertPredictions, ParameterError, Ragged
+from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble
+from structens.ensembles.ngram_tree import grow_ngrams, log_probability, step
+from structens.ensembles.slot_lattice import Candidates, best_path, marginals
+from structens.io.ensemble_file import load, save
+
+
+def noisy(n, rates, seed=0, n_labels=6, gold=True):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_labels, (n, 5))
+    truth[:, 1:] = (truth[:, :1] + np.arange(1, 5)) % n_labels  # each label tells the next
+    said = {}
+    for j, rate in enumerate(rates):
+        wrong = rng.random(truth.shape) < rate
+        said[f"e{j}"] = np.where(wrong, rng.integers(0, n_labels, truth.shape), truth)
+    as_tokens = {name: [[f"t{x}" for x in row] for row in rows] for name, rows in said.items()}
+    right = [[f"t{x}" for x in row] for row in truth]
+    return ExpertPredictions.of(as_tokens, gold=right if gold else None), right
+
+
+def test_ngram_probabilities_sum_to_one_in_every_state():
+    rng = np.random.default_rng(1)
+    rows = Ragged.of([rng.integers(0, 4, k).tolist() for k in (0, 1, 5, 9, 3)])
+    model, follower = grow_ngrams(rows, 5, 3), np.zeros(1, np.int64)
+    contexts = np.flatnonzero(model.state == np.arange(len(model.state)))
+    for state in contexts.tolist():
+        total = sum(np.exp(step(model, state, label, follower)) for label in range(6))
+        assert total == pytest.approx(1.0)
+    with pytest.raises(ParameterError):
+        grow_ngrams(rows, 5, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lattice_against_all_paths(seed):
+    rng = np.random.default_rng(seed)
+    model = grow_ngrams(Ragged.of([rng.integers(0, 3, 6).tolist() for _ in range(5)]), 3, 3)
+    label = np.array([rng.permutation([0, 1, 2, -1])[:3] for _ in range(4)], np.int32)
+    score, scale = rng.normal(size=(4, 3)), 0.7
+    mass, best = np.zeros((4, 3)), (-np.inf, ())
+    for path in itertools.product(range(3), repeat=4):
+        text = [label[s, k] for s, k in enumerate(path) if label[s, k] >= 0]
+        value = sum(score[s, k] for s, k in enumerate(path)) + scale * log_probability(model, np.array(text, np.int32))
+        best = max(best, (value, path))
+        for s, k in enumerate(path):
+            mass[s, k] += np.exp(value)
+    candidates = Candidates(np.array([0, 4]), label, score)
+    found = marginals(candidates, model, scale, np.inf)
+    assert np.allclose(found.probability, mass / mass[0].sum())
+    assert found.log_total[0] == pytest.approx(np.log(mass[0].sum()))
+    assert tuple(best_path(candidates, model, scale, np.inf).tolist()) == best[1]
+
+
+def test_confusions_learn_what_nobody_says_and_use_context():
+    X, _ = noisy(120, (0.3, 0.35, 0.4))
+    model = ConfusionPaths().fit(X[:80])
+    plain = make_ensemble("vote").fit(X[:80])
+    assert model.score(X[80:]) > plain.score(X[80:]) + 0.1
+    assert ConfusionPaths(decode="viterbi").fit(X[:80]).score(X[80:]) > plain.score(X[80:]) + 0.1
+    one = ConfusionPaths().fit(X[:1])
+    assert len(one.predict(X)) == 120
+    assert len(ConfusionPaths(vocabulary="open").fit(X[:80]).predict(X)) == 120
+
+
+@pytest.mark.parametrize("vocabulary", ["closed", "open"])
+def test_likelihood_never_falls(vocabulary):
+    X, _ = noisy(60, (0.1, 0.3, 0.5, 0.6), gold=False)
+    model = DawidSkene(vocabulary=vocabulary, shrinkage=1e-9, exponents=1.0, n_iterations=15).fit(X)
+    steps = np.diff(model.log_likelihoods_)
+    assert len(steps) > 1
+    assert (steps >= -1e-6 * abs(model.log_likelihoods_[0])).all()
+
+
+def test_dawid_skene_without_gold_and_with_some():
+    X, right = noisy(150, (0.05, 0.45, 0.5, 0.55), gold=False)
+    gold = ExpertPredictions.of(X).with_gold(right)
+    without = DawidSkene().fit(X)
+    assert without.score(gold) > make_ensemble("vote").fit(X).score(gold)
+    some = X.with_gold([g if i < 40 else None for i, g in enumerate(right)])
+    assert DawidSkene().fit(some).score(gold[40:]) >= without.score(gold[40:]) - 0.01
+
+
+def test_workers_reach_the_estimators():
+    X = ExpertPredictions.of(
+        {"a": ["cat", "dig", "sun"], "b": ["cut", "dog", "sin"]}, workers={"a": ["u", "v", "u"], "b": ["v", "u", None]}
+    )
+    assert X[1:].workers.tolist() == [["v", "u"], ["u", None]]
+    assert X.select(["b"]).workers.tolist() == [["v"], ["u"], [None]]
+    assert ExpertPredictions.concatenate([X[:1], X[1:]]).workers.tolist() == X.workers.tolist()
+    for model in (DawidSkene().fit(X), ReliabilitySelection().fit(X)):
+        assert len(model.predict(X)) == 3
+    assert DawidSkene().fit(X).sources_ == ["u", "v"]
+    with pytest.raises(DataError):
+        X.with_workers({"a": ["u"]})
+
+
+@pytest.mark.parametrize("method", ["confusion", "dawid-skene", "hrrasa"])
+def test_model_files(method, tmp_path):
+    X, _ = noisy(30, (0.2, 0.3, 0.4))
+    model = make_ensemble(method).fit(X)
+    save(model, tmp_path / "m.structens")
+    again = load(tmp_path / "m.structens")
+    assert again.predict(X) == model.predict(X)
+    assert again.confidence(X) == model.confidence(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfusionPaths(vocabulary="x"),
+        ConfusionPaths(label_order=-1),
+        ConfusionPaths(shrinkage=0.0),
+        DawidSkene(vocabulary="x"),
+        DawidSkene(exponents=0.0),
+        DawidSkene(n_iterations=0),
+        ReliabilitySelection(n_iterations=0),
+    ],
+)
+def test_options_out_of_range(model):
+    with pytest.raises(ParameterError):
+        model.fit(noisy(5, (0.1, 0.2))[0])
