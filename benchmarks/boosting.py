@@ -34,14 +34,10 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "img" / "boosting-scale
 SMALL = ("balance", "blood", "wdbc", "breast", "ecoli", "iris", "pima", "sonar", "wine")
 PAPER = {"letter": "2.1", "pendigits": "2.1", "optdigits": "2.0", "usps": "4.5", "isolet_lite": "(3.5 on all)"}
 PAPER |= dict(zip(SMALL, ("6±4", "22±4", "3±2", "34±13", "15±6", "7±6", "24±5", "13±10", "2±3"), strict=True))
-# the recipe of `error`, the same for all: families of settings, and the numbers of inner nodes tried in each
-SOFT = {"votes": "real", "smoothing": 5.0}
-FAMILIES = (
-    ({}, [10, 20, 50]),
-    ({**SOFT, "learning_rate": 0.2}, [20, 50, 100]),
-    ({**SOFT, "learning_rate": 0.5, "max_features": 0.25}, [20, 50]),
-)
-SHORT, LONG = 1500, 6000  # rounds to choose a setting by three folds, then rounds by five folds
+# the recipe of `error`, the same for all sets: kinds of votes and, in each, numbers of inner nodes
+FAMILIES = ({}, {"votes": "real", "learning_rate": 0.3}, {"votes": "real", "learning_rate": 0.1})
+NODES = [20, 50]
+SHORT, LONG = 1500, 4000  # rounds to choose a setting, then to choose the rounds; three folds both times
 BINS = {"usps": 32}
 
 
@@ -209,7 +205,7 @@ def busy():
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
-def error(names):
+def error(names, alone=False):
     for name in names:
         X, y, X_test, y_test = split(name)
         taken, chosen = cpu(lambda: recipe(name, X, y))  # noqa: B023
@@ -222,7 +218,7 @@ def error(names):
             f"{PAPER.get(name, '-')} %), {chosen}; fit {fit:.1f} s, selection {taken:.0f} s",
             flush=True,
         )
-        for peer, estimator in peers(X.shape[1]).items():
+        for peer, estimator in () if alone else peers(X.shape[1]).items():
             fit, _ = cpu(lambda: estimator.fit(X, y))  # noqa: B023
             predict, score = cpu(lambda: estimator.score(X_test, y_test))  # noqa: B023
             print(
@@ -235,14 +231,14 @@ def recipe(name, X, y):
     """Parameters chosen on these rows: setting, then rounds."""
     common = {"max_bins": BINS.get(name), "trim": 0.1, "random_state": 0}
     best, setting = 1.0, {}
-    for family, nodes in FAMILIES:
+    for family in FAMILIES:
         model = AdaBoostMH(HammingTree(), SHORT, **common, **family)
-        found = select(model, X, y, {"base__n_inner_nodes": nodes}, n_folds=3, refit=False)
+        found = select(model, X, y, {"base__n_inner_nodes": NODES}, n_folds=3, refit=False)
         print(f"{name} {family}\n{found.table()}", flush=True)
         if found.error.min() < best:
             best, setting = found.error.min(), {**family, **found.params}
     model = AdaBoostMH(HammingTree(), **common).set_params(**{**setting, "n_rounds": LONG})
-    found = select(model, X, y, n_folds=5, refit=False)
+    found = select(model, X, y, n_folds=3, refit=False)
     print(f"{name} {setting}\n{found.table()}", flush=True)
     return {**setting, "n_rounds": found.params["n_rounds"]}
 
@@ -344,13 +340,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("speed", "threads", "error", "small", "scale"))
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--alone", action="store_true", help="error: without the peers")
     args = parser.parse_args()
     if not DATA.exists():
         sys.exit(f"no data: {DATA}")
     names = (
         args.names or {"threads": LARGE, "speed": MIDDLE[:4], "error": MIDDLE, "small": SMALL, "scale": ()}[args.what]
     )
-    {"speed": speed, "threads": threads, "error": error, "small": small, "scale": scale}[args.what](names)
+    if args.what == "error":
+        error(names, args.alone)
+    else:
+        {"speed": speed, "threads": threads, "small": small, "scale": scale}[args.what](names)
 
 
 if __name__ == "__main__":
