@@ -155,7 +155,8 @@ def hashed(
 def _slot_of(table, key):  # type: ignore[no-untyped-def]
     """Where a key is, or where it would be."""
     mask = np.int64(len(table) - 1)
-    h = key * np.int64(-7046029254386353131)
+    h = (key ^ (key >> np.int64(31))) & np.int64(0x7FFFFFFF)
+    h = h * np.int64(2654435761)  # below 2^63: without the compiler an overflow is a warning
     h = (h ^ (h >> np.int64(29))) & mask
     while table[h] != key and table[h] != -1:
         h = (h + 1) & mask

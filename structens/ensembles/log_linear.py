@@ -64,10 +64,10 @@ def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30)
 
     Examples
     --------
-    >>> likelihood = np.log(np.array([[[0.9], [0.1]]] * 10))
-    >>> part = Part(np.array([0, 10]), np.array([[0, 1]] * 10, np.int32), likelihood, np.array([0] * 8 + [1] * 2), None)
+    >>> features = np.array([[[np.log(0.9), 0.0, 0.0], [np.log(0.1), 0.0, 0.0]]] * 10)
+    >>> part = Part(np.array([0, 10]), np.array([[0, 1]] * 10, np.int32), features, np.array([0] * 8 + [1] * 2), None)
     >>> fit_exponents([part], 1).round(1).tolist()
-    [0.6, 0.0]
+    [0.6, 0.5, 0.5, 0.0]
     """
     from scipy.optimize import minimize
 

@@ -220,7 +220,6 @@ class BatchEncoder:
                     out[i, column[name]] = value
         return out
 
-
     def _workers(
         self, lines: Sequence[int], records: Sequence[Record], names: tuple[str, ...]
     ) -> NDArray[np.object_] | None:
