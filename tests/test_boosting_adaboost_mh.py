@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from structens.boosting import AdaBoostMH, HammingTree, Stump, signed_weights
+from structens.boosting import AdaBoostMH, HammingTree, Stump
 from structens.core import DataError, ParameterError
+from structens.losses import signed_weights
 
 ENGINES = ("exact", "histogram")
 

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import structens
-from structens.boosting import AdaBoostMH, AnyCut, HammingTree, Indicator, Stump, signed_weights
+from structens.boosting import AdaBoostMH, AnyCut, HammingTree, Indicator, Stump
 from structens.boosting.any_cut import find_cut
 from structens.boosting.any_cut_rounds import AnyCutRounds
 from structens.boosting.bandit import BANDITS, FeatureBandit, reward_of
@@ -24,6 +24,7 @@ from structens.boosting.classifier_cuts import ClassifierCut, LinearCut, cut_of
 from structens.boosting.nominal import best_signs
 from structens.boosting.settings import RoundSettings
 from structens.core import DataError, ModelError, ParameterError
+from structens.losses import signed_weights
 
 
 class LeastSquares:

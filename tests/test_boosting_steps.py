@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from naive import boosting as naive
 
 from structens.boosting import AdaBoost, AdaBoostMH, HammingProduct, HammingTree, OneAgainstAll, Stump, select
-from structens.boosting.label_weights import row_masses, signed_weights
 from structens.boosting.mh_start import histogram_memory
 from structens.boosting.mh_step import abstaining, coefficient_of, step_of
 from structens.boosting.progress import Reporter, TerminalLine, progress_of
 from structens.boosting.settings import RoundSettings
 from structens.core import ParameterError
+from structens.losses.label_weights import row_masses, signed_weights
 
 RNG = np.random.default_rng(5)
 Y = RNG.integers(0, 4, 240)

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import boosting as naive
 
-from structens.boosting import AdaBoostMH, HammingTree, Stump, signed_weights
+from structens.boosting import AdaBoostMH, HammingTree, Stump
 from structens.boosting.exact_rounds import ExactRounds
 from structens.boosting.settings import RoundSettings
+from structens.losses import signed_weights
 
 X6, Y6 = np.arange(1.0, 7.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -21,7 +21,6 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "esp_complexity": ["AdditiveComplexity", "SwitchComplexity", "best_by_switches", "switch_complexities"],
         "esp_slots": ["LabelPaths", "PathExperts", "SlotPaths"],
         "hamming_tree": ["HammingTree", "Stump"],
-        "label_weights": ["signed_weights"],
         "multi_label": ["MultiLabelScores", "held_out_votes", "label_thresholds", "multi_label_scores"],
         "nominal": ["Indicator"],
         "posteriors": ["softmax_posteriors", "vote_posteriors"],

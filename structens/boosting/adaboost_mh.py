@@ -58,7 +58,7 @@ class AdaBoostMH(ForestClassifier):
     smoothing : float
         s of real votes: (W+ + s / (K n)) / (W- + s / (K n)).
     label_weights : str, optional
-        Scheme of `structens.boosting.signed_weights`. Default "sharepoints" for single labels, "uniform" for many.
+        Scheme of `structens.losses.signed_weights`. Default "sharepoints" for single labels, "uniform" for many.
     engine : {"auto", "exact", "histogram"}
         "exact" tries every threshold in float64, "histogram" those between bins, on all threads. "auto" is exact up to
         1000 rows.

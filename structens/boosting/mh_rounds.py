@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.boosting.label_weights import row_masses
 from structens.boosting.prediction import votes_of
 from structens.boosting.progress import Reporter
 from structens.boosting.stopping import OnlineStopping, smoothed_minimum
 from structens.boosting.trees import Forest, HammingTreeArrays
+from structens.losses.label_weights import row_masses
 
 Callback = Callable[[int, float, Mapping[str, float]], Any]
 

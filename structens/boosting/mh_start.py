@@ -13,7 +13,6 @@ from structens.boosting.binning import bin_features, default_bins
 from structens.boosting.entry_start import any_cut_of, entry_rounds
 from structens.boosting.exact_rounds import ExactRounds
 from structens.boosting.histogram_rounds import LARGEST_POOL, HistogramRounds, aligned, padded
-from structens.boosting.label_weights import signed_weights
 from structens.boosting.memory import check_memory
 from structens.boosting.mh_targets import Targets
 from structens.boosting.nominal import Indicator
@@ -23,6 +22,7 @@ from structens.boosting.table_rounds import OneAgainstAllRounds, ProductRounds
 from structens.boosting.validation import is_sparse
 from structens.boosting.value_table import ValueTable
 from structens.core import ParameterError
+from structens.losses.label_weights import signed_weights
 
 EXACT_ROWS = 1000  # up to so many the exact engine is as fast
 

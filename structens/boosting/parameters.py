@@ -9,9 +9,9 @@ import numpy as np
 from structens.boosting.bandit import BANDITS
 from structens.boosting.calibration import calibrator
 from structens.boosting.hamming_tree import HammingTree
-from structens.boosting.label_weights import SCHEMES
 from structens.boosting.ranges import check_whole, within
 from structens.core import ParameterError
+from structens.losses.label_weights import SCHEMES
 
 STOPPING = (None, "smoothed", "online")
 FORMS = ("SS99", "FS97")

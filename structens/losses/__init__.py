@@ -5,6 +5,7 @@ from structens.losses.bleu import LinearBleu, bleu
 from structens.losses.cost_matrix import CostMatrix
 from structens.losses.edit import edit_counts, edit_distance
 from structens.losses.hamming import Hamming
+from structens.losses.label_weights import signed_weights
 from structens.losses.ngram import NGramGain
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "edit_distance",
     "get",
     "largest_loss",
+    "signed_weights",
     "slot_losses",
 ]
