@@ -283,6 +283,18 @@ def test_cross_predict_goes_on_where_it_was_interrupted(tmp_path):
     assert len(store) == 9  # other folds are other answers
 
 
+def test_functions_that_only_watch_do_not_hinder_going_on():
+    X, y = words()
+    store = {}
+    for _ in range(2):
+        boost = AdaBoostMH(HammingTree(4), 10, random_state=0, progress=lambda done, n: None)
+        tagger = PositionTagger(classifier=boost, calibrate=None, progress=lambda done, n: None)
+        cross_predict(tagger, X, y, folds=3, checkpoint=store)
+        assert len(store) == 3
+    cross_predict(PositionTagger(classifier=SMALL, calibrate=None), X, y, folds=3, checkpoint=store)
+    assert len(store) == 6  # other rounds are other answers
+
+
 class Spyless(WordFeatures):
     """Features of a user's class."""
 

@@ -99,7 +99,7 @@ def _one_fold(
 ) -> Tagged:
     """What a tagger says of one fold, learnt from the others; or what it said before."""
     if checkpoint is not None:
-        key = f"{key}-{blake2b(repr(tagger).encode(), digest_size=6).hexdigest()}"
+        key = f"{key}-{blake2b(_plan(tagger).encode(), digest_size=6).hexdigest()}"
         if key in checkpoint:
             return checkpoint[key]
     others = np.setdiff1d(np.arange(len(X)), inside).tolist()
@@ -108,6 +108,14 @@ def _one_fold(
     if checkpoint is not None:
         checkpoint[key] = said
     return said
+
+
+def _plan(tagger: PositionTagger) -> str:
+    """Parameters, but for `progress`, which changes nothing: a function's repr is its address, another in each run."""
+    quiet = unfitted(tagger, progress=None)
+    if hasattr(quiet.classifier, "progress"):
+        quiet.classifier.set_params(progress=None)
+    return repr(quiet)
 
 
 def _digest(hashes: NDArray[np.uint64], y: Sequence[Sequence[str]], fold: NDArray[np.int64]) -> str:
