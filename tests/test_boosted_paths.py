@@ -11,13 +11,22 @@ from naive import candidates as naive
 from structens.align import align
 from structens.core import ABSENT, GAP, ExpertPredictions, ParameterError, Ragged
 from structens.ensembles import BestExpert, BoostedPaths, MajorityVote
-from structens.ensembles.candidate_features import CONTEXT, SUPPORT, context_features, support_features, view_of
+from structens.ensembles.candidate_features import (
+    CONTEXT,
+    SUPPORT,
+    context_features,
+    neighbours,
+    ngram_features,
+    support_features,
+    view_of,
+)
 from structens.ensembles.candidate_logit import fit_logit, slot_posteriors
 from structens.ensembles.candidate_model import Truth, learn_language
 from structens.ensembles.candidate_rates import SUPPORTERS, learn_like_cases, supporter_keys
 from structens.ensembles.candidates import candidates
 from structens.ensembles.label_classes import frequent_labels
 from structens.ensembles.label_ngram import learn_ngram, log_probability
+from structens.ensembles.ngram_tree import grow_ngrams, step
 from structens.ensembles.reliability import count_said, reliabilities
 from structens.ensembles.word_candidates import count_words, without, word_features
 from structens.io.ensemble_file import load, save
@@ -99,6 +108,44 @@ def test_ngrams_are_witten_and_bells_and_sum_to_one(sequences, order, data):
     made = np.exp(log_probability(model, rows))
     np.testing.assert_allclose(made, [naive.witten_bell(sequences, 3, order, history, x) for x in range(4)], rtol=1e-9)
     assert made.sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.lists(st.integers(0, 2), max_size=5), min_size=1, max_size=4),
+    st.integers(1, 4),
+    st.lists(st.integers(0, 2), max_size=4),
+    st.booleans(),
+)
+def test_ngrams_are_kneser_and_neys_and_sum_to_one(sequences, order, history, begins):
+    model, follower = grow_ngrams(Ragged.of(sequences), 3, order), np.zeros(1, np.int64)
+    history = [4, *history] if begins else history
+    state = 0
+    for label in history:
+        step(model, state, label, follower)
+        state = int(follower[0])
+    made = np.exp([step(model, state, label, follower) for label in range(4)])
+    np.testing.assert_allclose(made, [naive.kneser_ney(sequences, 3, order, history, x) for x in range(4)], rtol=1e-9)
+    assert made.sum() == pytest.approx(1.0)
+
+
+@settings(max_examples=30)
+@given(NETWORKS.filter(lambda rows: all(ABSENT not in row for row in rows)), st.integers(1, 4), st.integers(0, 99))
+def test_ngrams_of_candidates_are_those_of_the_likely_labels_around(labels, order, seed):
+    found, view = scene(labels)
+    rng = np.random.default_rng(seed)
+    around = neighbours(view, slot_posteriors(rng.normal(size=len(found)), found.offsets))
+    model = learn_ngram(rng.integers(0, 4, 15), np.array([0, 5, 10, 15]), 4, order)
+    made = ngram_features(view, found.slot, view.said, around, [model], np.zeros(1, np.int64))
+    top = [int(view.said[around.top[s]]) for s in range(len(labels))]
+    for i, (s, mine) in enumerate(zip(found.slot.tolist(), view.said.tolist(), strict=True)):
+        left = [4] * order + [top[t] for t in range(s) if top[t] != 4]
+        own = [] if mine == 4 else [mine]
+        right = [*(top[t] for t in range(s + 1, len(labels)) if top[t] != 4), 4][: order - 1]
+        text = [*left, *own, *right]
+        grams = [text[k - order + 1 : k + 1] for k in range(len(left), len(text))]
+        costs = [float(log_probability(model, np.array([gram]))[0]) for gram in grams]
+        np.testing.assert_allclose(made[i], [costs[0] if own else 0.0, sum(costs)], atol=1e-12)
 
 
 def test_copies_share_one_vote():

@@ -7,7 +7,7 @@ import pytest
 
 from structens.core import DataError, ExpertPredictions, ParameterError, Ragged
 from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble
-from structens.ensembles.ngram_tree import grow_ngrams, log_probability, step
+from structens.ensembles.ngram_tree import checked, grow_ngrams, log_probability, step
 from structens.ensembles.slot_lattice import Candidates, best_path, marginals
 from structens.io.ensemble_file import load, save
 
@@ -35,6 +35,27 @@ def test_ngram_probabilities_sum_to_one_in_every_state():
         assert total == pytest.approx(1.0)
     with pytest.raises(ParameterError):
         grow_ngrams(rows, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("first_child", 0),
+        ("first_child", 99),
+        ("shorter", 99),
+        ("shorter", -1),
+        ("state", 99),
+        ("sizes", -1),
+        ("label", None),
+    ],
+)
+def test_ngrams_of_a_file_lead_nowhere_outside(part, value):
+    model = grow_ngrams(Ragged.of([[0, 1, 2], [2, 1]]), 3, 3)
+    assert checked(model) is model
+    wrong = np.array(getattr(model, part))
+    wrong = wrong[1:] if value is None else np.where(np.arange(len(wrong)) == 1, value, wrong)
+    with pytest.raises(ValueError, match="n-gram"):
+        checked(model._replace(**{part: wrong}))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -27,7 +27,7 @@ from structens.ensembles.decoding import Decode
 from structens.ensembles.label_classes import class_table, frequent_labels, gold_classes
 from structens.ensembles.label_ngram import MOST_ORDER
 from structens.ensembles.model_selection import folds
-from structens.ensembles.ngram_tree import NGramTree
+from structens.ensembles.ngram_tree import NGramTree, checked
 from structens.ensembles.out_of_fold import judged, without_gold
 from structens.ensembles.posterior_ngrams import held_out_ngrams, learn_scale, trees_without, with_ngrams
 from structens.ensembles.restriction import Restriction
@@ -301,7 +301,7 @@ class BoostedPaths(PosteriorEnsemble):
         made = _dense(found, self._model.posteriors(self._scene(found, slots, X, lexicon, none)))
         if not self.ngram_ or (self.scale_ == 0.0 and self.decode != "viterbi"):
             return made
-        table, tree = class_table(X.alphabet, self.labels_), NGramTree(**self.ngram_)
+        table, tree = class_table(X.alphabet, self.labels_), checked(NGramTree(**self.ngram_))
         return with_ngrams(made, table, slots.offsets, tree, self.scale_, path=self.decode == "viterbi")
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:

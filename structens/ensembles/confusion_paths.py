@@ -23,7 +23,7 @@ from structens.ensembles.confusions import Answers, Shrinkage, answers_of, coins
 from structens.ensembles.decoding import Decode
 from structens.ensembles.log_linear import Part, fit_exponents
 from structens.ensembles.model_selection import folds
-from structens.ensembles.ngram_tree import NGramTree, grow_ngrams
+from structens.ensembles.ngram_tree import NGramTree, checked, grow_ngrams
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_candidates import Channel, candidates_of, features_of
 from structens.ensembles.slot_lattice import Candidates, best_path, likely, marginals
@@ -230,7 +230,7 @@ class ConfusionPaths(PosteriorEnsemble):
         score = np.where(likely(score, features[:, :, p] * e["ngram"]), score, -np.inf)
         labels = slot_labels(label, n_labels)
         candidates = Candidates(slots.offsets, known_to(labels, len(self.labels_)), score)
-        model = NGramTree(**self.ngram_) if self.ngram_ else None
+        model = checked(NGramTree(**self.ngram_)) if self.ngram_ else None
         found = marginals(candidates, model, e["ngram"])
         path = best_path(candidates, model, e["ngram"]) if self.decode == "viterbi" else None
         return Posteriors(labels, found.probability, path)

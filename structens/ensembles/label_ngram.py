@@ -6,6 +6,9 @@ with T(h) the number of different labels seen after h, and h' the history withou
 labels are equally likely. Labels are small numbers, a border of `order - 1` begins and one ends each sequence. What is
 kept are probabilities of n-grams and back-off weights of histories, the columns of the ARPA format, in a hash table.
 
+Decoders walk `structens.ensembles.ngram_tree`, whose states are few. As features of candidates these are better: with
+the tree's Kneser-Ney instead, `BoostedPaths` made 1.2 % more errors on twelve files and combined up to twice as slowly.
+
 Witten and Bell, "The zero-frequency problem" (IEEE Trans. IT 37, 1991); Chen and Goodman, "An empirical study of
 smoothing techniques for language modeling" (1999), section 2.4.
 """

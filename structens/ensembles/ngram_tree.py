@@ -101,6 +101,36 @@ def grow_ngrams(sequences: Ragged, n_labels: int, order: int) -> NGramTree:
     return NGramTree(first_child, np.append(np.int32(-1), label), log_p, log_backoff, shorter, state, sizes)
 
 
+def checked(model: NGramTree) -> NGramTree:
+    """A model whose arrays come from elsewhere, such as a file, if walking it leads nowhere outside.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other.
+
+    Examples
+    --------
+    >>> model = grow_ngrams(Ragged.of([[0], [0], [1]]), 2, 1)
+    >>> checked(NGramTree(*(np.array(part) for part in model))).sizes.tolist()
+    [2, 1, 0]
+    """
+    n = len(model.label)
+    if n < 1 or model.sizes.shape != (3,) or model.first_child.shape != (n + 1,):
+        raise ValueError("the n-grams have no beginning")
+    if not all(part.shape == (n,) for part in model[2:6]):
+        raise ValueError("the n-grams do not fit their probabilities")
+    child, itself = model.first_child, np.arange(n)
+    if (np.diff(child) < 0).any() or child[-1] > n or (child[:-1] <= itself).any():
+        raise ValueError("a longer n-gram is not among those there are")
+    if ((model.shorter < 0) | (model.shorter >= np.maximum(itself, 1))).any():
+        raise ValueError("a shorter n-gram is not among those before")
+    n_labels, order, start = model.sizes.tolist()
+    if n_labels < 0 or order < 1 or not 0 <= start < n or ((model.state < 0) | (model.state >= n)).any():
+        raise ValueError("a state of the n-grams is none")
+    return model
+
+
 def log_probability(model: NGramTree, sequence: NDArray[np.int32]) -> float:
     """Log probability of a whole sequence and its end.
 

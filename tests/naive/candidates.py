@@ -1,6 +1,7 @@
 """Slow references of candidates, their features, and label n-grams, from the definitions."""
 
 import math
+from collections import Counter
 
 from structens.core import ABSENT, GAP
 
@@ -63,6 +64,34 @@ def witten_bell(sequences, n_labels, order, history, label):
             types = len(set(after))
             p = (after.count(label) + types * p) / (len(after) + types)
     return p
+
+
+def kneser_ney(sequences, n_labels, order, history, label):
+    """P(label | history) of interpolated Kneser-Ney smoothing; n_labels ends a sequence, n_labels + 1 begins it."""
+    padded = [(n_labels + 1, *sequence, n_labels) for sequence in sequences]
+    grams = [Counter(row[i : i + k] for row in padded for i in range(len(row) - k + 1)) for k in range(1, order + 1)]
+
+    def used(gram):
+        if gram[-1] == n_labels + 1:
+            return 0
+        before = 0 if len(gram) == order else sum(longer[1:] == gram for longer in grams[len(gram)])
+        return before or grams[len(gram) - 1][gram]
+
+    def discount(k):
+        counts = [used(gram) for gram in grams[k - 1]]
+        once, twice = counts.count(1), counts.count(2)
+        return min(max(once / max(once + 2 * twice, 1), 0.1), 0.9)
+
+    def p(context):
+        lower = p(context[1:]) if context else 1 / (n_labels + 1)
+        after = [used(gram) for gram in grams[len(context)] if gram[:-1] == context]
+        if not sum(after):
+            return lower
+        d = discount(len(context) + 1)
+        mine = max(used((*context, label)) - d, 0) if grams[len(context)][(*context, label)] else 0
+        return (mine + d * sum(n > 0 for n in after) * lower) / sum(after)
+
+    return p(tuple(history)[max(0, len(history) - order + 1) :])
 
 
 def agreement(labels, q, s, backers):
