@@ -30,7 +30,7 @@ def test_links_lead_somewhere(page):
 def test_every_command_and_method_is_documented():
     reference = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     choose = (ROOT / "docs" / "how-to" / "choose.md").read_text(encoding="utf-8")
-    for command in ("combine", "fit", "evaluate"):
+    for command in ("combine", "fit", "evaluate", "automaton", "train", "tag"):
         assert f"## structens {command}" in reference
     for method in METHODS:
         assert f"`{method}" in choose

@@ -19,7 +19,7 @@ from structens.boosting.classifier import Classifier
 from structens.boosting.trees import Forest
 from structens.core import ModelError
 from structens.io.forest_file import check_forest, decoded_forest, encoded_forest
-from structens.io.model_file import read_model, write_model
+from structens.io.model_file import fitting, read_model, write_model
 
 CLASSIFIERS = {"AdaBoost": "adaboost", "AdaBoostMH": "adaboost_mh"}
 """Modules of `structens.boosting` by the names a file may have."""
@@ -112,7 +112,7 @@ def classifier_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name:
     ModelError
         If they do not fit this version, or each other.
     """
-    try:
+    with fitting(name):
         kind = _class(header["kind"], CLASSIFIERS)
         model = kind(**{key: decoded(value, arrays) for key, value in header["parameters"].items()})
         for key, value in header["fitted"].items():
@@ -121,8 +121,6 @@ def classifier_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name:
             setattr(model, key, decoded(value, arrays))
         _check(model)
         model.predict(np.zeros((1, model.n_features_in_)) if not hasattr(model, "feature_names_in_") else _named(model))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
     return model
 
 

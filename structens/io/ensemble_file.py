@@ -31,7 +31,7 @@ from structens.ensembles import (
 from structens.ensembles.pool import LogPool
 from structens.ensembles.recipe import ALL_RULES
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
-from structens.io.model_file import read_model, write_model
+from structens.io.model_file import fitting, read_model, write_model
 from structens.io.normalize import Folding
 from structens.io.tagger_file import TAGGERS, save_tagger, tagger_of
 from structens.io.two_view_file import TWO_VIEWS, save_two_views, two_views_of
@@ -138,11 +138,9 @@ def _ensemble_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: 
         )
     if str(header.get("kind")) not in KINDS:
         raise ModelError(f"{path}: a model of kind {header.get('kind')!r} is unknown; it may need a newer structens")
-    try:
+    with fitting(path):
         ensemble = _revived(header, arrays)
         _try_out(ensemble, header["reading"])
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelError(f"{path}: the model does not fit this version of structens ({error})") from None
     return ensemble
 
 

@@ -11,8 +11,11 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,28 @@ _HEADER = "header.json"
 _DATE = (1980, 1, 1, 0, 0, 0)
 _KINDS = "biufcSU"
 _DIGEST = 64
+
+
+@contextmanager
+def fitting(name: str | Path) -> Iterator[None]:
+    """Turn whatever goes wrong while a model is put together from a file's parts into one sentence about the file.
+
+    Raises
+    ------
+    ModelError
+        If the parts do not fit this version, or each other.
+
+    Examples
+    --------
+    >>> with fitting("m.structens"):
+    ...     {}["labels"]
+    Traceback (most recent call last):
+    structens.core.errors.ModelError: m.structens: the model does not fit this version of structens ('labels')
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
 
 
 def write_model(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from structens.core import ModelError, Ragged
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, decoded, described, encoded
-from structens.io.model_file import write_model
+from structens.io.model_file import fitting, write_model
 
 TAGGERS = ("PositionTagger",)
 """Kinds that a file may name."""
@@ -90,7 +90,7 @@ def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str
     from structens.ensembles.label_bigrams import LabelBigrams
     from structens.ensembles.position_tagger import PositionTagger
 
-    try:
+    with fitting(name):
         parameters = {key: decoded(value, arrays) for key, value in header["parameters"].items()}
         features = header["features"]
         tagger: Any = PositionTagger(
@@ -112,8 +112,6 @@ def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str
         if _OUT_OF_FOLD[0] in arrays:
             tagger.out_of_fold_ = _out_of_fold(arrays, len(tagger.classes_))
         _check(tagger)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
     return tagger
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from structens.boosting.two_views import TwoViewClassifier, View
 from structens.core import ModelError
 from structens.io.classifier_file import decoded, encoded
-from structens.io.model_file import write_model
+from structens.io.model_file import fitting, write_model
 
 TWO_VIEWS = {"CoBoost": "coboost", "DLCoTrain": "co_training"}
 """Modules of `structens.boosting` by the names a file may have; they are imported when one is opened."""
@@ -72,7 +72,7 @@ def two_views_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: 
     ModelError
         If they do not fit this version, or each other.
     """
-    try:
+    with fitting(name):
         model = _class(header["kind"])(**{key: decoded(value, arrays) for key, value in header["parameters"].items()})
         model._check_parameters()
         model.classes_ = decoded(header["classes"], arrays)
@@ -83,8 +83,6 @@ def two_views_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: 
         model.restore({key.removeprefix(begin): array for key, array in arrays.items() if key.startswith(begin)})
         _check_classes(model)
         model.predict(tuple(_row_of(view) for view in model.views_))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelError(f"{name}: the model does not fit this version of structens ({error})") from None
     return model
 
 
