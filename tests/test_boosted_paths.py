@@ -27,6 +27,7 @@ from structens.ensembles.candidates import candidates
 from structens.ensembles.label_classes import frequent_labels
 from structens.ensembles.label_ngram import learn_ngram, log_probability
 from structens.ensembles.ngram_tree import grow_ngrams, step
+from structens.ensembles.posterior_ngrams import trees_without
 from structens.ensembles.reliability import count_said, reliabilities
 from structens.ensembles.word_candidates import count_words, without, word_features
 from structens.io.ensemble_file import load, save
@@ -301,3 +302,12 @@ def test_absent_experts_confidences_decoders_and_own_features():
 def test_options_out_of_range_are_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         BoostedPaths(**wrong).fit(confused(10))
+
+
+def test_ngrams_for_the_records_of_a_fold_have_not_seen_them():
+    right, text = Ragged.of([[0, 1], [2, 2, 2], [1]]), Ragged.of([[0]])
+    *parts, whole = trees_without(right, text, np.array([0, 1, 0]), 2, 3, 2)
+    for tree, kept in zip((*parts, whole), ([1], [0, 2], [0, 1, 2]), strict=True):
+        expected = grow_ngrams(Ragged.of([*(right[i].tolist() for i in kept), [0]]), 3, 2)
+        for made, wanted in zip(tree, expected, strict=True):
+            np.testing.assert_array_equal(made, wanted)
