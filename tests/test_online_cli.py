@@ -124,7 +124,7 @@ def test_a_pipe_is_answered_record_by_record(folder, known_by):
 
 def test_what_does_not_go_with_online(folder):
     (folder / "e.jsonl").write_text(lines(*some()))
-    assert run("fit", "e.jsonl", "-o", "m.structens").code == 0
+    assert run("fit", "e.jsonl", "-o", "m.structens", "--method", "mvote").code == 0
     for options, words in [
         (["--online", "--method", "cv"], ["--method cv"]),
         (["--online", "-m", "m.structens"], ["m.structens", "fit --method last"]),
