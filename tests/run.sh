@@ -3,8 +3,8 @@
 cd "$(dirname "$0")/.."
 EXTRAS='[test]' && . ./.ci/venv.sh
 status=0
-python -m pytest -n 2 --dist loadfile -m 'not slow' tests "$@" || status=$?
-python -m pytest -n 2 --dist loadfile --doctest-modules structens || status=$?
+# one run for both, so that what the tests compile (tests/conftest.py says where it is kept) serves the examples too
+python -m pytest -n 2 --dist loadfile -m 'not slow' --doctest-modules tests structens "$@" || status=$?
 # kernels as plain Python: what the compiler hides (indices out of range, types that change) shows here
 NUMBA_DISABLE_JIT=1 python -m pytest -n 2 --dist loadfile -m 'not slow and not compiled and not cli' \
     tests/test_align_*.py tests/test_automata_*.py tests/test_boosting_adaboost.py tests/test_boosting_binning.py tests/test_boosting_coboost.py \
