@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Position taggers beside the systems of the shared files: letters from pixels, tags from words.
 
-    taggers.py ocr [--folds 0,5]    Kassel's letters: each fold tagged by what learnt from all words of the other nine
+    taggers.py ocr [--folds 0,5]    Kassel's letters: each fold tagged by what learnt from the words of the other nine
+                                    (--by-word-type: folds of whole word types; --share .5: from half of the words)
     taggers.py pos                  English tags: one half learns, beside a CRF on the same sentences and templates
     taggers.py size                 10,000 sentences of 25 tokens, 100,000 columns, 17 labels: time and memory
 
@@ -9,6 +10,7 @@ Seconds are of the processor. `pos` needs python-crfsuite.
 """
 
 import argparse
+import copy
 import os
 import resource
 import tempfile
@@ -22,6 +24,7 @@ from contextual import is_learnt_from
 
 from structens import PositionTagger, VectorWindows, WordFeatures, add_experts, evaluate_methods, read_records, render
 from structens.boosting import AdaBoostMH, HammingTree
+from structens.ensembles import Tagged
 from structens.io import read_feature_arrays, read_tagged
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -37,33 +40,47 @@ def ocr(options):
     boost = AdaBoostMH(HammingTree(20), 300, votes="real", learning_rate=0.3, max_features=0.3, random_state=0)
     makers = {
         "letter": PositionTagger(VectorWindows(0), boost, decode="position"),
-        "window": PositionTagger(VectorWindows(1), boost, decode="position"),
-        "window, Viterbi": PositionTagger(VectorWindows(1), boost),
+        "letter, label before": PositionTagger(VectorWindows(0), boost, previous_labels=1),
+        "window": PositionTagger(VectorWindows(1), boost),
     }
+    key, file = ("type_fold", "ocr_letters_by_word_type") if options.by_word_type else ("fold", "ocr_letters")
     words = read_feature_arrays(DATA / "ocr_letters" / "kassel.npz", unpack_bits=True, id_format="kassel-{:04d}")
-    X = read_records(DATA / "ocr_letters.jsonl.gz", keep=["fold"])
+    X = read_records(DATA / f"{file}.jsonl.gz", keep=["fold", "type_fold"])
     place = {ident: i for i, ident in enumerate(words.ids)}
-    fold = np.array([fields["fold"] for fields in X.fields])
+    fold = np.array([fields[key] for fields in X.fields])
     own = np.array(words.folds)
+    if options.by_word_type:  # the file holds part of the words, but all word types
+        of_type = {"".join(words.gold[place[ident]]): k for ident, k in zip(X.ids, fold.tolist(), strict=True)}
+        own = np.array([of_type["".join(gold)] for gold in words.gold])
     rows = np.flatnonzero(np.isin(fold, options.folds))
-    labels = {name: [None] * len(rows) for name in makers}
-    sure = {name: [None] * len(rows) for name in makers}
+    tagged = {name: {} for name in ["letter", "letter, label before", "window", "window, Viterbi"]}
+    wrong = {name: [] for name in tagged}
     for k in options.folds:
-        learn = words.select(np.flatnonzero(own != k).tolist())
-        asked = np.flatnonzero(fold[rows] == k)
-        test = words.select([place[X.ids[i]] for i in rows[asked]])
+        few = np.random.default_rng(int(k)).random(len(own)) < options.share
+        learn = words.select(np.flatnonzero((own != k) & few).tolist())
+        test = words.select([place[X.ids[i]] for i in rows[fold[rows] == k]])
         for name, maker in makers.items():
             tagger, seconds = timed(lambda: maker.fit(learn.sequences, learn.gold))  # noqa: B023
-            said = tagger.tag(test.sequences)
-            for i, row, confidence in zip(asked.tolist(), said.labels, said.confidences, strict=True):
-                labels[name][i], sure[name][i] = row, confidence
-            right = tagger.score(test.sequences, test.gold)
-            print(f"fold {k} {name}: error {100 * (1 - right):.2f} %, learnt in {seconds:.0f} s", flush=True)
-    from structens.ensembles import Tagged
-
+            print(f"fold {k} {name}: {len(learn):,} words learnt in {seconds:.0f} s")
+            answers = {name: tagger}
+            if name == "window":  # one model, decoded in two ways
+                answers = {"window, Viterbi": tagger, "window": copy.copy(tagger)}
+                answers["window"].decode = "position"
+            for shown, model in answers.items():
+                said, seconds = timed(lambda: model.tag(test.sequences))  # noqa: B023
+                tagged[shown].update(zip(test.ids, zip(said.labels, said.confidences, strict=True), strict=True))
+                wrong[shown].append(error(said.labels, test.gold))
+                print(f"fold {k} {shown}: error {wrong[shown][-1]:.2f} %, tagged in {seconds:.1f} s", flush=True)
+    for name, errors in wrong.items():
+        spread = np.std(errors, ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else np.nan
+        print(f"{name}: mean of folds {np.mean(errors):.2f} % (standard error {spread:.2f})")
     part = X[rows]
-    for added in ({}, {name: Tagged(labels[name], sure[name]) for name in makers}):
-        print(render(evaluate_methods(add_experts(part, added) if added else part, ("vote", "mvote", "sle", "auto"))))
+    columns = {name: Tagged(*map(list, zip(*(of[i] for i in part.ids), strict=True))) for name, of in tagged.items()}
+    letter, best = ({name: columns[name]} for name in ("letter", "window, Viterbi"))
+    for added in ({}, letter, best, columns):
+        print("\nwith", ", ".join(added) or "no tagger")
+        print(render(evaluate_methods(add_experts(part, added) if added else part, ("vote", "mvote", "sle", "auto"))),
+              flush=True)  # fmt: skip
 
 
 def pos(options):
@@ -132,6 +149,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("ocr", "pos", "size"))
     parser.add_argument("--folds", type=lambda s: [int(k) for k in s.split(",")], default=[0, 5])
+    parser.add_argument("--by-word-type", action="store_true")
+    parser.add_argument("--share", type=float, default=1.0)
     options = parser.parse_args()
     {"ocr": ocr, "pos": pos, "size": size}[options.what](options)
 
