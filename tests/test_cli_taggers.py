@@ -150,7 +150,7 @@ def test_in_sample_answers_are_refused():
     run("combine", "mixed.jsonl", "--add", "m.structens").refused("mixed.jsonl:31: record 'old'")
     absent = run("combine", "mixed.jsonl", "--add", "m.structens", "--in-sample", "absent", "--method", "vote")
     assert absent.rows[30]["experts"][0] == ["x", "y"]
-    assert "m learnt from 1 of the sequences: it gives no answer there" in absent.notes
+    assert "1 sequences were learnt from by m: it gives no answer there" in absent.notes
     put("new.jsonl", new[:30])
     assert (
         "combined 30 records of 3 experts"
@@ -162,7 +162,7 @@ def test_out_of_fold_answers_are_used_from_the_model_or_a_file():
     trained("--folds", 2, "--out-of-fold", "oof.jsonl")
     trained(name="plain.structens")
     inside = run("combine", "s.jsonl", "--add", "m.structens", "--method", "vote")
-    assert "m learnt from 40 of the sequences: its answers there are out of fold" in inside.notes
+    assert "40 sequences were learnt from by m: its answers there are out of fold" in inside.notes
     given = run("combine", "s.jsonl", "--add", "plain.structens=m", "--out-of-fold", "oof.jsonl", "--method", "vote")
     assert given.rows == inside.rows
     rows = [json.loads(line) for line in Path("oof.jsonl").read_text().splitlines()]
@@ -326,7 +326,7 @@ def test_wrong_use_of_train_and_tag():
     run("tag", "s.jsonl", "-m", "m.structens", "--in-sample", "refuse").refused("s.jsonl:1: record 's0'")
     allowed = run("tag", "s.jsonl", "-m", "m.structens")
     assert allowed.notes == [
-        "m learnt from 40 of the sequences: its answers there are not honest: learn nothing from them"
+        "40 sequences were learnt from by m: its answers there are not honest: learn nothing from them"
     ]
     assert "m.structens.folds" not in os.listdir()
 

@@ -107,10 +107,10 @@ def notes_on(one: NamedTagger, read: TaggedSequences, said: Tagged) -> list[str]
     known = () if kept is None else kept.find(read.sequences, one.tagger.classes_.tolist()).labels
     honest = np.array([row is not None for row in known], dtype=np.bool_) if known else np.zeros(len(read), np.bool_)
     n_honest, n_other = int((learnt & honest).sum()), int((learnt & ~honest).sum())
-    notes = [f"{one.name} learnt from {n_honest:,} of the sequences: its answers there are out of fold"]
+    notes = [f"{n_honest} sequences were learnt from by {one.name}: its answers there are out of fold"]
     silent = sum(row is None for row in said.labels)
     other = "it gives no answer there" if silent else "its answers there are not honest: learn nothing from them"
-    return notes * (n_honest > 0) + [f"{one.name} learnt from {n_other:,} of the sequences: {other}"] * (n_other > 0)
+    return notes * (n_honest > 0) + [f"{n_other} sequences were learnt from by {one.name}: {other}"] * (n_other > 0)
 
 
 class Meter:
