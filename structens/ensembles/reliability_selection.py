@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.base import Ensemble
 
+TIES = 1e-9
+"""Weight of a worker's own reliability on its answer's score: of two answers, the more reliable worker's."""
+
 
 class ReliabilitySelection(Ensemble):
     """One whole answer for each record, by reliability of workers (or experts) and likeness of answers.
@@ -79,7 +82,8 @@ class ReliabilitySelection(Ensemble):
         names, who = _sources(X)
         pool = self.reliability_[""]
         weight = np.array([self.reliability_.get(name, pool) for name in [*names, ""]])
-        score = np.where(X.present, _scores(likeness(X), weight[who], X.present), -1.0)
+        score = _scores(likeness(X), weight[who], X.present) + TIES * weight[who]
+        score = np.where(X.present, score, -1.0)
         out = np.zeros(slots.labels.shape)
         out[np.arange(len(out)), score.argmax(axis=1)[slots.record]] = 1.0
         return out

@@ -1,0 +1,166 @@
+"""Dawid-Skene and selection by reliability: twins from the definition, clamped gold, crowds, order, the command."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import dawid_skene as naive
+from run_cli import lines, run
+from test_generative import noisy
+
+from structens.core import ExpertPredictions
+from structens.ensembles import DawidSkene, MajorityVote, ReliabilitySelection
+from structens.ensembles.confusions import Answers, Shrinkage, coins, count_coins, count_said, tables
+from structens.ensembles.reliability_selection import likeness
+from structens.io.ensemble_file import load, save
+
+N_LABELS = 3
+
+
+@st.composite
+def tiny(draw):
+    """Records of two units by three experts, two labels in use, perhaps with gold."""
+    answer = st.lists(st.sampled_from("ab"), min_size=2, max_size=2)
+    rows = draw(st.lists(st.tuples(answer, answer, answer), min_size=1, max_size=6))
+    gold = draw(st.lists(st.one_of(st.none(), answer), min_size=len(rows), max_size=len(rows)))
+    X = ExpertPredictions.of(dict(zip("xyz", map(list, zip(*rows, strict=True)), strict=True)), gold=gold)
+    return X, rows, gold
+
+
+@settings(max_examples=30, deadline=None)
+@given(tiny(), st.sampled_from(["closed", "open"]), st.sampled_from([1, 60]), st.sampled_from([0.05, 0.7, 4.0]))
+def test_expectation_maximisation_against_the_definition(made, vocabulary, n_iterations, shrinkage):
+    X, rows, gold = made
+    model = DawidSkene(n_iterations=n_iterations, vocabulary=vocabulary, shrinkage=shrinkage, exponents=1.0).fit(X)
+    code = {label: i for i, label in enumerate(model.labels_)}
+    gap = len(code)
+    slots = [[(j, code[said[i]]) for j, said in enumerate(row)] for row in rows for i in range(2)]
+    truth = [None if g is None else code[g[i]] for g in gold for i in range(2)]
+    totals, posterior = naive.expectation_maximisation(
+        *(slots, gap, 3, len(model.log_likelihoods_)),
+        closed=vocabulary == "closed", shrinkage=shrinkage, gold=truth,
+    )  # fmt: skip
+    assert model.log_likelihoods_ == pytest.approx(totals, rel=1e-6, abs=1e-3)
+    counts = naive.maximise(slots, posterior)
+    for j in range(3):
+        right = sum(c for (source, t, x), c in counts.items() if source == j and t == x)
+        assert (model.counts_[j, 0] if vocabulary == "open" else np.trace(model.counts_[j])) == pytest.approx(
+            right, abs=1e-3
+        )
+        known = [
+            (t, x) for row, t in zip(slots, truth, strict=True) for source, x in row if source == j and t is not None
+        ]
+        assert right >= sum(t == x for t, x in known) - 1e-9  # gold is counted as it is
+
+
+answer = st.integers(-1, N_LABELS)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, N_LABELS), answer, answer), min_size=1, max_size=12))
+def test_tables_and_coins_against_counting(rows):
+    said = np.array([row[1:] for row in rows], np.int32)
+    truth = np.array([row[:1] for row in rows], np.int32)
+    answers = Answers(said, np.tile([0, 1], (len(rows), 1)), N_LABELS, 2)
+    slots = [[(j, x) for j, x in enumerate(row[1:]) if x >= 0] for row in rows]
+    counts = naive.maximise(slots, [{row[0]: 1.0} for row in rows])
+    ones = np.ones(truth.shape)
+    found = np.exp(tables(count_said(answers, truth, ones), Shrinkage()))
+    for (source, t, x), value in naive.confusion(counts, 2, N_LABELS, 4.0).items():
+        assert found[source, x, t] == pytest.approx(value, abs=2e-6)
+    assert np.exp(coins(count_coins(answers, truth, ones))) == pytest.approx(
+        np.array(naive.coin(counts, 2, N_LABELS, 4.0))
+    )
+
+
+@pytest.mark.parametrize("vocabulary", ["closed", "open"])
+def test_order_does_not_matter(vocabulary):
+    X, _ = noisy(30, (0.2, 0.3, 0.4, 0.5), gold=False)
+    names, rows = ("e2", "e0", "e3", "e1"), np.random.default_rng(0).permutation(30)
+    model, other = (DawidSkene(vocabulary=vocabulary).fit(Y) for Y in (X, X.reindex(names)[rows]))
+    assert other.log_likelihoods_[-1] == pytest.approx(model.log_likelihoods_[-1], abs=1e-2)
+    place = [model.sources_.index(name) for name in names]
+    right = [
+        m.counts_[:4, 0] if vocabulary == "open" else np.trace(m.counts_[:4], axis1=1, axis2=2) for m in (model, other)
+    ]
+    assert right[1] == pytest.approx(right[0][place], abs=1e-2)
+    weights = [ReliabilitySelection().fit(Y).reliability_ for Y in (X, X.reindex(names)[rows])]
+    assert weights[1] == pytest.approx(weights[0])
+
+
+def crowd(n=300, n_workers=240, seed=0):
+    """Three answers a record, by workers seen a few times each; every third makes up most of what they say."""
+    rng = np.random.default_rng(seed)
+    truth = [[f"w{x}" for x in rng.integers(0, 400, 4)] for _ in range(n)]
+    said, workers = {}, {}
+    for j in "abc":
+        who = rng.integers(0, n_workers, n)
+        rate = np.where(who % 3 == 0, 0.8, 0.1)
+        said[j] = [
+            [f"w{rng.integers(0, 400)}" if rng.random() < r else t for t in row]
+            for row, r in zip(truth, rate, strict=True)
+        ]
+        workers[j] = [f"u{w}" for w in who]
+    return ExpertPredictions.of(said, workers=workers), truth
+
+
+def test_workers_seen_rarely(tmp_path):
+    X, truth = crowd()
+    gold = X.with_gold(truth)
+    model = DawidSkene(exponents=1.0).fit(X)
+    assert len(model.sources_) > 200
+    assert model.counts_.shape == (len(model.sources_) + 1, 5)
+    by_name = model.score(gold)
+    assert by_name > MajorityVote().fit(X).score(gold) + 0.02
+    assert (
+        by_name
+        > DawidSkene(exponents=1.0).fit(ExpertPredictions.of({n: X._answers_of(n) for n in X.names})).score(gold) + 0.02
+    )
+    rate, pool = (np.exp(coins(model.counts_, w))[:, 0] for w in (4.0, 1e9))
+    seen = model.counts_[:, :3].sum(axis=1)
+    own = model.counts_[:-1, 0] / np.maximum(seen[:-1], 1e-9)
+    away = np.abs(own - pool[:-1])
+    drawn = np.abs(rate[:-1] - pool[:-1])
+    far = away > 0.02
+    assert drawn[far] == pytest.approx((away * seen[:-1] / (seen[:-1] + 4.0))[far], abs=1e-3)  # the rarer, the nearer
+    assert rate[-1] == pytest.approx(pool[-1], abs=1e-6)  # a worker who is not known is the pool
+    spam = np.array([int(name[1:]) % 3 == 0 for name in model.sources_])
+    assert rate[:-1][~spam].mean() > rate[:-1][spam].mean() + 0.2
+    assert len(model.predict(X.with_workers({j: ["nobody"] * len(X) for j in "abc"}))) == len(X)
+    for one in (model, ReliabilitySelection().fit(X)):
+        save(one, tmp_path / "m.structens")
+        assert load(tmp_path / "m.structens").predict(X) == one.predict(X)
+
+
+words = st.text("ab", min_size=1, max_size=4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5), st.permutations("uvw"))
+def test_selection_against_the_definition(rows, who):
+    said = dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))
+    workers = {j: [who[(k + i) % 3] for i in range(len(rows))] for k, j in enumerate("abc")}
+    X = ExpertPredictions.of(said, workers=workers, unit="char")
+    like = [[[1.0 - naive.edit_distance(a, b) / max(len(a), len(b)) for b in row] for a in row] for row in rows]
+    assert likeness(X) == pytest.approx(np.array(like))
+    columns = [[workers[j][i] for j in "abc"] for i in range(len(rows))]
+    chosen, weight = naive.hrrasa(like, columns, 5, 4.0)
+    model = ReliabilitySelection().fit(X)
+    for name, value in weight.items():
+        assert model.reliability_[name] == pytest.approx(value)
+    scores = naive.selection_scores(like, columns, weight)
+    for text, row, k, own in zip(model.predict(X), rows, chosen, scores, strict=True):
+        assert text == row[k] or own[row.index(text)] == pytest.approx(max(own))  # but for rounding
+
+
+@pytest.mark.parametrize("method", ["dawid-skene", "hrrasa"])
+def test_the_command_without_gold_follows_the_reliable(method, tmp_path):
+    said = [{"a": ["y", "z"], "b": ["x", t], "c": ["x", t]} for t in "pqrs"]
+    said.append({"a": ["n", "o"], "c": ["m", "o"]})  # of two the vote follows the first
+    made = [{"id": i, "experts": e, "workers": {j: f"u{j}" for j in e}} for i, e in enumerate(said)]
+    path = tmp_path / "in.jsonl"
+    path.write_text(lines(*made))
+    done = run("combine", path, "--method", method)
+    assert done.code == 0, done.err
+    assert done.answers == {**{i: ["x", t] for i, t in enumerate("pqrs")}, 4: ["m", "o"]}
+    assert "with gold" not in done.err
