@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from structens.core import DataError, ParameterError
 from structens.io.source import Source, display_name, read_lines
@@ -27,7 +29,7 @@ def read_conllu(path: Source, column: str = "UPOS") -> TaggedSequences:
     Raises
     ------
     DataError
-        If a line is not of the format, an id occurs twice, or there is no sentence; names file and line.
+        If a line is not of the format, an id occurs twice, or there is no sentence; names file, line and sentence.
     ParameterError
         If there is no such column.
 
@@ -55,7 +57,7 @@ def read_conllu(path: Source, column: str = "UPOS") -> TaggedSequences:
                 ident = value.strip()
         elif text:
             begin = begin or line
-            row = _row(text, name, line, len(words) + 1)
+            row = _row(text, which, len(words) + 1, {"path": name, "line": line, "record": ident})
             if row is not None:
                 words.append(row[1])
                 labels.append(row[which])
@@ -79,16 +81,23 @@ def _texts(path: Source, name: str) -> Iterator[tuple[int, str]]:
     yield line + 1, ""
 
 
-def _row(text: str, path: str, line: int, number: int) -> list[str] | None:
+_NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
+"""Ids of multiword tokens and of empty nodes."""
+
+
+def _row(text: str, which: int, number: int, where: dict[str, Any]) -> list[str] | None:
     """Columns of a word, None for what is no word of its own."""
     row = text.split("\t")
     if len(row) != len(COLUMNS):
         rule = f"the line has {len(row)} columns, CoNLL-U has {len(COLUMNS)}"
-        raise DataError(rule, path=path, line=line, hint="columns are parted by one tab; an empty line ends a sentence")
-    if "-" in row[0] or "." in row[0]:
+        raise DataError(rule, hint="columns are parted by one tab; an empty line ends a sentence", **where)
+    if _NO_WORD.fullmatch(row[0]):
         return None
     if row[0] != str(number):
-        raise DataError(f"the word has ID {row[0]!r}, {number} comes next", path=path, line=line)
+        hint = "count words from 1; an empty line ends a sentence"
+        raise DataError(f"the word has ID {row[0]!r}, {number} comes next", hint=hint, **where)
     if not row[1]:
-        raise DataError("the word is empty", path=path, line=line, hint="no token is empty")
+        raise DataError("the word is empty", hint="no token is empty", **where)
+    if not row[which]:
+        raise DataError(f"{COLUMNS[which]} is empty", hint="write _ where there is none", **where)
     return row

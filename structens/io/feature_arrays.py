@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import DataError
-from structens.io.identity import IdRegister
-from structens.io.source import display_name, read_bytes
+from structens.io.source import display_name, read_blocks
 from structens.io.tagged_sequences import TaggedSequences
 
 
@@ -34,6 +34,7 @@ def read_feature_arrays(
     Parameters
     ----------
     path : path
+        Plain, gzip or zstd, recognised by content.
     features : str
         Array of shape (positions, d).
     gold : str, optional
@@ -48,7 +49,8 @@ def read_feature_arrays(
     Raises
     ------
     DataError
-        If the file is no npz file, an array is not there, or arrays do not fit each other.
+        If the file is no npz file, an array is not there, arrays do not fit each other, a number is not finite, or an
+        id occurs twice; names file, array, sequence where there is one, and rule.
 
     Examples
     --------
@@ -69,32 +71,38 @@ def read_feature_arrays(
         if rows.dtype != np.uint8:
             raise DataError(f"{features} holds {rows.dtype}, bits are unpacked from uint8 only", path=name)
         rows = np.unpackbits(rows, axis=1)
-    offsets = offsets.astype(np.int64)
-    n = len(offsets) - 1
-    if offsets.ndim != 1 or n < 1 or offsets[0] != 0 or offsets[-1] != len(rows) or (np.diff(offsets) < 0).any():
-        raise DataError(f"offsets must start at 0, never decrease and end at {len(rows)}", path=name)
+    spans = _spans(offsets, len(rows), name)
     tags = None if gold is None or gold not in arrays else _labels(arrays[gold], labels, len(rows), gold, name)
-    ids = arrays["ids"].tolist() if "ids" in arrays else [id_format.format(i) for i in range(n)]
+    ids = _ids(arrays.get("ids"), len(spans), id_format, name)
     folds = arrays.get("folds")
-    if len(ids) != n or (folds is not None and folds.shape != (n,)):
-        raise DataError(f"ids and folds must have one entry for each of {n} sequences", path=name)
-    spans = list(pairwise(offsets.tolist()))
+    if folds is not None and folds.shape != (len(spans),):
+        rule = f"folds has shape {folds.shape}, one for each of {len(spans)} sequences is needed"
+        raise DataError(rule, path=name)
     sequences = [rows[a:b] for a, b in spans]
+    _check_finite(rows, spans, ids, features, name)
     known: list[list[str] | None] = [None if tags is None else tags[a:b] for a, b in spans]
-    IdRegister(name).add(ids, [0] * n)
-    return TaggedSequences(tuple(ids), sequences, known, np.zeros(n, np.int64), name, folds)
+    return TaggedSequences(tuple(ids), sequences, known, np.zeros(len(spans), np.int64), name, folds)
 
 
 def _arrays(path: str | os.PathLike[str], name: str) -> dict[str, NDArray[Any]]:
+    data = b"".join(read_blocks(path))
+    if not data.startswith((b"PK\3\4", b"PK\5\6")):
+        what = "one array, no archive of several" if data.startswith(b"\x93NUMPY") else "no npz archive"
+        raise DataError(
+            f"the file is {what}", path=name, hint="write it with numpy.savez(file, pixels=..., offsets=...)"
+        )
     try:
-        with np.load(io.BytesIO(read_bytes(path)), allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError("the file holds one array, not an npz archive of several", path=name)
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except DataError:
-        raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"the file is no npz archive of plain arrays: {error}", path=name) from None
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        if "allow_pickle" in str(error):
+            rule, hint = (
+                "the file holds an array of Python objects, which could run code",
+                "leave it out, or save it as text",
+            )
+            raise DataError(rule, path=name, hint=hint) from None
+        rule = f"the npz archive is cut or damaged: {error}"
+        raise DataError(rule, path=name, hint="write or get the file again") from None
 
 
 def _array_of(arrays: dict[str, NDArray[Any]], key: str, name: str) -> NDArray[Any]:
@@ -103,10 +111,50 @@ def _array_of(arrays: dict[str, NDArray[Any]], key: str, name: str) -> NDArray[A
     return arrays[key]
 
 
+def _spans(offsets: NDArray[Any], n: int, path: str) -> list[tuple[int, int]]:
+    """Where each sequence begins and ends."""
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
+        rule = (
+            f"offsets is {offsets.dtype} of shape {offsets.shape}, whole numbers of shape (sequences + 1,) are needed"
+        )
+        raise DataError(rule, path=path)
+    offsets = offsets.astype(np.int64)
+    if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
+        hint = "sequence i is positions offsets[i] to offsets[i + 1]"
+        raise DataError(f"offsets must start at 0, never decrease and end at {n}", path=path, hint=hint)
+    return list(pairwise(offsets.tolist()))
+
+
+def _ids(given: NDArray[Any] | None, n: int, id_format: str, path: str) -> list[str | int]:
+    ids = np.array([id_format.format(i) for i in range(n)]) if given is None else given
+    if ids.shape != (n,) or ids.dtype.kind not in "iuU":
+        rule = f"ids is {ids.dtype} of shape {ids.shape}, a text or whole number for each of {n} sequences is needed"
+        raise DataError(rule, path=path)
+    seen: set[str] = set()
+    out: list[str | int] = ids.tolist()
+    for ident in out:
+        if str(ident) in seen:
+            raise DataError("the id occurs twice", path=path, record=ident, hint="each id may occur once")
+        seen.add(str(ident))
+    return out
+
+
+def _check_finite(rows: NDArray[Any], spans: list[tuple[int, int]], ids: list[str | int], key: str, path: str) -> None:
+    if rows.dtype.kind != "f" or np.isfinite(rows).all():
+        return
+    k, column = np.argwhere(~np.isfinite(rows))[0].tolist()
+    i = next(i for i, (a, b) in enumerate(spans) if a <= k < b)
+    rule = f"{key}[{k}, {column}] is {rows[k, column]}, a finite number is needed"
+    hint = "put a number there, and say in one more column that it is missing"
+    raise DataError(rule, path=path, record=ids[i], hint=hint)
+
+
 def _labels(codes: NDArray[Any], names: Sequence[str] | None, n: int, key: str, path: str) -> list[str]:
     if codes.shape != (n,):
         raise DataError(f"{key} has shape {codes.shape}, one label for each of {n} positions is needed", path=path)
     if codes.dtype.kind == "U":
+        if (codes == "").any():
+            raise DataError(f"{key}[{int(np.argmax(codes == ''))}] is empty, no label is", path=path)
         return [str(label) for label in codes.tolist()]
     if codes.dtype.kind not in "iu":
         raise DataError(f"{key} holds {codes.dtype}, labels are texts or codes", path=path)
@@ -115,5 +163,6 @@ def _labels(codes: NDArray[Any], names: Sequence[str] | None, n: int, key: str, 
     if names is None:
         return [str(code) for code in codes.tolist()]
     if n and not (codes.min() >= 0 and codes.max() < len(names)):
-        raise DataError(f"{key} holds code {codes.max()}, there are {len(names)} labels", path=path)
+        wrong = codes.min() if codes.min() < 0 else codes.max()
+        raise DataError(f"{key} holds code {wrong}, there are {len(names)} labels", path=path)
     return [names[code] for code in codes.tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,28 @@ def read_features(path: Source, *, key: str | None = None) -> TaggedSequences:
     """
     if key not in (None, "tokens", "features"):
         raise ParameterError(f"key must be tokens or features; got {key!r}")
-    name = display_name(path)
-    out, width = Gathered(name), None
+    out = Gathered(display_name(path))
+    for ident, sequence, gold, line in iter_features(path, key=key):
+        out.add(ident, sequence, gold, line)
+    hint = f"each line is one object with id and {key or 'tokens'}"
+    return out.sequences_or_refuse("there are no records in the file", hint)
+
+
+def iter_features(path: Source, *, key: str | None = None) -> Iterator[tuple[str | int, Any, list[str] | None, int]]:
+    r"""Id, sequence, gold and line of each record, read when it is asked for; as `read_features`.
+
+    Raises
+    ------
+    DataError
+        As soon as the record with the fault is reached; ids that occur twice are not found.
+
+    Examples
+    --------
+    >>> import io
+    >>> next(iter_features(io.BytesIO(b'\n{"id": 1, "tokens": ["a", "b"]}')))
+    (1, ['a', 'b'], None, 2)
+    """
+    name, width = display_name(path), None
     for first, group in read_lines(path):
         for line, raw in enumerate(group, first):
             record = parse_line(raw, name, line)
@@ -57,9 +78,7 @@ def read_features(path: Source, *, key: str | None = None) -> TaggedSequences:
             if key == "features":
                 sequence = _vectors(sequence, width, where)
                 width = width or sequence.shape[1] or None
-            out.add(record["id"], sequence, _gold(record, len(sequence), where), line)
-    hint = f"each line is one object with id and {key or 'tokens'}"
-    return out.sequences_or_refuse("there are no records in the file", hint)
+            yield record["id"], sequence, _gold(record, len(sequence), where), line
 
 
 def _sequence(record: dict[str, Any], key: str, where: dict[str, Any]) -> list[Any]:
@@ -78,14 +97,18 @@ def _vectors(rows: list[Any], width: int | None, where: dict[str, Any]) -> NDArr
     """An array of rows of numbers, all of one length."""
     for i, row in enumerate(rows):
         if type(row) is not list or not row:
-            raise DataError(f"{place('features', i)} is {kind_of(row)}, a list of numbers is needed", **where)
+            said = "an empty list" if row == [] else kind_of(row)
+            raise DataError(f"{place('features', i)} is {said}, a list of numbers is needed", **where)
         width = width or len(row)
         if len(row) != width:
             raise DataError(f"{place('features', i)} has {len(row)} numbers, those before have {width}", **where)
         for j, number in enumerate(row):
             if type(number) not in (int, float):
                 raise DataError(f"{place('features', i, j)} is {kind_of(number)}, a number is needed", **where)
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width or 0)
+    try:
+        return np.array(rows, dtype=np.float64).reshape(len(rows), width or 0)
+    except OverflowError:
+        raise DataError("features holds a whole number too large for a float", **where) from None
 
 
 def _gold(record: dict[str, Any], n: int, where: dict[str, Any]) -> list[str] | None:
