@@ -288,6 +288,14 @@ def test_empty_file():  # METR-03
         ('{"id":"u","experts":{"A":null},"confidences":{"A":[1]}}', "holds 1 numbers, but the answer has 0 units"),
         ('{"id":"u","experts":{"A":["x"]},"weights":{"Z":1}}', "expert 'Z': weights.Z has no answer"),
         ('{"id":"u","experts":{"A":["x"]},"weights":7}', "weights is a number"),
+        ('{"id":"u","experts":{"A":["x"]},"workers":["ann"]}', "record 'u': workers is a list, an object is needed"),
+        ('{"id":"u","experts":{"A":["x"]},"workers":{"B":"ann"}}', "expert 'B': workers.B has no answer"),
+        ('{"id":"u","experts":{"A":["x"]},"workers":{"A":1.5}}', "expert 'A': workers.A is a number, the name of who"),
+        ('{"id":"u","experts":{"A":["x"]},"workers":{"A":["ann"]}}', "workers.A is a list, the name of who answered"),
+        (
+            '{"id":"u","experts":{"A":["x"]},"workers":{"A":""}}',
+            "workers.A is an empty string, the name of who answered",
+        ),
         ("{'id':'u'}", "<stream>:1:2: not valid JSON: a key in double quotes is needed here"),
         ('{"id":"u","experts":{"A":["x"],}}', "not valid JSON: a"),
         ('{"id":"u","experts":{"A":["x",]}}', "not valid JSON: a"),
@@ -333,6 +341,20 @@ def test_kept_keys():
     with pytest.warns(DataWarning, match="no record has the key to keep 'y'"):
         read(record(x=1), keep=["x", "y"])
     assert read(record(x=1)).fields is None
+
+
+def test_workers_of_every_batch_stay_with_their_answers():
+    rows = [{"id": i, "experts": {"B": ["x"]}, "workers": {"B": i % 3}} for i in range(300)]
+    rows += [record("late", workers={"A": "ann", "B": None}), record("none"), record("null", workers=None)]
+    X = read(*rows)
+    assert X.workers.shape == (303, 2)
+    assert X.workers[:300].tolist() == [[None, str(i % 3)] for i in range(300)]  # numbers are names too
+    assert X.workers[300:].tolist() == [["ann", None], [None, None], [None, None]]
+    assert X.select(["B"])[[2, 300]].workers.tolist() == [["2"], [None]]
+    assert read(*rows, experts=["A", "B"], casefold=True).workers.tolist() == X.workers.tolist()
+    parts = iter_records(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), batch_size=150, experts=["B", "A"])
+    assert [part.workers is None for part in parts] == [False, False, False]
+    assert read(record()).workers is None
 
 
 def test_one_null_in_confidences_is_unknown():
