@@ -355,6 +355,7 @@ def test_workers_of_every_batch_stay_with_their_answers():
     parts = iter_records(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), batch_size=150, experts=["B", "A"])
     assert [part.workers is None for part in parts] == [False, False, False]
     assert read(record()).workers is None
+    assert read(*rows[-3:], keep=["workers"]).fields[0] == {"workers": {"A": "ann", "B": None}}  # what combine writes
 
 
 def test_one_null_in_confidences_is_unknown():
