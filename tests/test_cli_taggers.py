@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -150,7 +151,7 @@ def test_in_sample_answers_are_refused():
     run("combine", "mixed.jsonl", "--add", "m.structens").refused("mixed.jsonl:31: record 'old'")
     absent = run("combine", "mixed.jsonl", "--add", "m.structens", "--in-sample", "absent", "--method", "vote")
     assert absent.rows[30]["experts"][0] == ["x", "y"]
-    assert "1 sequences were learnt from by m: it gives no answer there" in absent.notes
+    assert "1 of the sequences m has learnt from: it gives no answer there" in absent.notes
     put("new.jsonl", new[:30])
     assert (
         "combined 30 records of 3 experts"
@@ -162,7 +163,7 @@ def test_out_of_fold_answers_are_used_from_the_model_or_a_file():
     trained("--folds", 2, "--out-of-fold", "oof.jsonl")
     trained(name="plain.structens")
     inside = run("combine", "s.jsonl", "--add", "m.structens", "--method", "vote")
-    assert "40 sequences were learnt from by m: its answers there are out of fold" in inside.notes
+    assert "40 of the sequences m has learnt from: its answers there are out of fold" in inside.notes
     given = run("combine", "s.jsonl", "--add", "plain.structens=m", "--out-of-fold", "oof.jsonl", "--method", "vote")
     assert given.rows == inside.rows
     rows = [json.loads(line) for line in Path("oof.jsonl").read_text().splitlines()]
@@ -188,6 +189,18 @@ def test_a_fitted_ensemble_takes_its_tagger_along():
     put("new.jsonl", [{k: v for k, v in row.items() if k != "gold"} for row in sentences(20, seed=9)])
     added = run("combine", "new.jsonl", "-m", "f.structens", "--add", "m.structens", "--in-sample", "absent")
     assert any("m" in who for row in added.rows for who in row["experts"])
+    made = sentences()[:9] + [{**row, "id": f"n{row['id']}"} for row in sentences(20, seed=9)]
+    put("mixed.jsonl", [{k: v for k, v in row.items() if k != "gold"} for row in made])
+    line = ("combine", "mixed.jsonl", "-m", "f.structens", "--add", "m.structens")
+    whole = run(*line)
+    with mock.patch("structens.cli.added.iter_records", partial(structens.iter_records, batch_size=4)):
+        streamed = run(*line)
+    assert streamed.rows == whole.rows == run(*line, "--features", "mixed.jsonl").rows
+    assert len(whole.rows) == 29
+    assert streamed.err == whole.err
+    learnt = [row["tokens"] for row in sentences()]
+    n_known = sum(row["tokens"] in learnt for row in made)
+    assert f"{n_known} of the sequences m has learnt from: its answers there are out of fold" in streamed.notes
     run("combine", "new.jsonl", "-m", "f.structens", "--add", "m.structens=q").refused("without an expert 'q'", code=2)
     run("combine", "new.jsonl", "-m", "m.structens").refused("a tagger of sequences, not an ensemble")
 
@@ -326,7 +339,7 @@ def test_wrong_use_of_train_and_tag():
     run("tag", "s.jsonl", "-m", "m.structens", "--in-sample", "refuse").refused("s.jsonl:1: record 's0'")
     allowed = run("tag", "s.jsonl", "-m", "m.structens")
     assert allowed.notes == [
-        "40 sequences were learnt from by m: its answers there are not honest: learn nothing from them"
+        "40 of the sequences m has learnt from: its answers there are not honest: learn nothing from them"
     ]
     assert "m.structens.folds" not in os.listdir()
 

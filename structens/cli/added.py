@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from structens.core import DataError, ParameterError
 from structens.ensembles.tagged import Tagged, add_experts
-from structens.io import RecordBatch, read_records
+from structens.io import RecordBatch, iter_records, read_records
 from structens.io.normalize import Folding
+from structens.io.tagged_files import format_of
+
+if TYPE_CHECKING:
+    from structens.cli.tagging import NamedTagger
+    from structens.io.tagged_sequences import TaggedSequences
 
 
 @dataclass
@@ -32,6 +38,7 @@ class Added:
     features: str | None = None
     out_of_fold: str | None = None
     in_sample: str = "refuse"
+    _kept: dict[str, RecordBatch] = field(default_factory=dict, init=False, repr=False)
 
     def check(self, file: str, *, online: bool = False) -> None:
         """Refuse options that do not go together.
@@ -51,6 +58,13 @@ class Added:
         if self.add and file == "-" and self.features is None:
             raise ParameterError("standard input can be read once; name the file of sequences with --features")
 
+    @cached_property
+    def taggers(self) -> list[NamedTagger]:
+        """Those of the files."""
+        from structens.cli.tagging import taggers_of
+
+        return taggers_of(self.add)
+
     def to(self, X: RecordBatch, file: str, reading: dict[str, Any], notes: list[str]) -> RecordBatch:
         """The records with one column more for each tagger.
 
@@ -59,24 +73,77 @@ class Added:
         DataError
             If a tagger learnt from a record and nothing honest is known of it, or a record has no sequence.
         """
-        if not self.add:
-            return X
-        from structens.cli.tagging import notes_on, sequences_for, tagged_by, taggers_of
+        return self._joined(X, {}, file, reading, notes) if self.add else X
+
+    def for_model(
+        self,
+        names: Sequence[str],
+        file: str,
+        keep: list[str],
+        reading: dict[str, Any],
+        notes: list[str],
+        quiet: bool = False,
+    ) -> Iterator[RecordBatch]:
+        """Batches of the records with a fitted ensemble's experts, those added among them.
+
+        Where the records hold what is tagged, memory is that of a batch; a file of `features` is read as a whole.
+
+        Raises
+        ------
+        DataError
+            As `to`.
+        ParameterError
+            If the ensemble does not know an added tagger.
+        """
+        ours = [one.name for one in self.taggers]
+        for name in ours:
+            if name not in names:
+                raise ParameterError(f"the model was fitted without an expert {name!r}; it knows {', '.join(names)}")
+        others = [name for name in names if name not in ours]
+        if not others:
+            raise ParameterError("the model knows added taggers only; tag the records (structens tag) and combine them")
+        return self._batches(names, others, file, keep, reading, notes, quiet)
+
+    def _batches(
+        self,
+        names: Sequence[str],
+        others: list[str],
+        file: str,
+        keep: list[str],
+        reading: dict[str, Any],
+        notes: list[str],
+        quiet: bool,
+    ) -> Iterator[RecordBatch]:
+        from structens.cli.console import progress
+        from structens.cli.tagging import InStep
+
+        sources: dict[str, Any] = {}
+        if self.features is None and format_of(file) == "jsonl":
+            for one in self.taggers:
+                sources.setdefault(str(one.reading), InStep(one, file))
+        with progress("records", quiet=quiet) as step:
+            for X in iter_records(file, experts=others, keep=keep, **reading):
+                yield self._joined(X, sources, file, reading, notes).select(names)
+                step(len(X))
+
+    def _joined(
+        self, X: RecordBatch, sources: dict[str, Any], file: str, reading: dict[str, Any], notes: list[str]
+    ) -> RecordBatch:
+        """Records and what the taggers say of them; files that are read as a whole are left in `sources`."""
+        from structens.cli.job import add_note
+        from structens.cli.tagging import Whole, notes_on, tagged_by
 
         folding = Folding(**{name: value for name, value in reading.items() if name != "unit"})
-        read, before = None, None
-        for one in taggers_of(self.add):
-            if read is None or one.reading != before:
-                read, before = sequences_for(one, self.features or file), one.reading
-            place = {str(ident): i for i, ident in enumerate(read.ids)}
-            missing = next((i for i, ident in enumerate(X.ids) if str(ident) not in place), None)
-            if missing is not None:
-                rule = f"there is no sequence to tag of this id in {read.path}"
-                hint = "ids of npz are made by train --id-format" if read.path.endswith(".npz") else None
-                raise DataError(rule, path=X.path, line=int(X.lines[missing]), record=X.ids[missing], hint=hint)
-            chosen = read.select([place[str(ident)] for ident in X.ids])
-            said = tagged_by(one, chosen, self.in_sample, out_of_fold=self._given(one.name, X))
-            notes += notes_on(one, chosen, said) if self.out_of_fold is None else []
+        read: dict[str, TaggedSequences] = {}
+        for one in self.taggers:
+            way = str(one.reading)
+            if way not in read:
+                if way not in sources:
+                    sources[way] = Whole(one, self.features or file)
+                read[way] = sources[way].of(X)
+            said = tagged_by(one, read[way], self.in_sample, out_of_fold=self._given(one.name, X))
+            for note in notes_on(one, read[way], said) if self.out_of_fold is None else ():
+                add_note(notes, note)
             labels: Any = [None if row is None else folding.answer(row, X.unit) for row in said.labels]
             if one.name in X.names:
                 rule = f"the records have an expert {one.name!r} already"
@@ -88,37 +155,14 @@ class Added:
             X = add_experts(X, {one.name: Tagged(labels, sure)})  # type: ignore[assignment]
         return X
 
-    def for_model(
-        self, names: Sequence[str], file: str, keep: list[str], reading: dict[str, Any], notes: list[str]
-    ) -> RecordBatch:
-        """All records with a fitted ensemble's experts, those added among them.
-
-        Raises
-        ------
-        DataError
-            As `to`.
-        ParameterError
-            If the ensemble does not know an added tagger.
-        """
-        from structens.cli.files import path_and_name
-
-        ours = [path_and_name(text)[1] for text in self.add]
-        for name in ours:
-            if name not in names:
-                raise ParameterError(f"the model was fitted without an expert {name!r}; it knows {', '.join(names)}")
-        others = [name for name in names if name not in ours]
-        if not others:
-            raise ParameterError("the model knows added taggers only; tag the records (structens tag) and combine them")
-        X = self.to(read_records(file, experts=others, keep=keep, **reading), file, reading, notes)
-        return X.select(names)
-
     def _given(self, name: str, X: RecordBatch) -> Tagged | None:
         """Out-of-fold answers of a file, in the order of the records."""
         if self.out_of_fold is None:
             return None
-        kept = read_records(self.out_of_fold, experts=[name], other_experts="ignore")
+        kept = self._kept.get(name) or read_records(self.out_of_fold, experts=[name], other_experts="ignore")
         if not kept.present.any():
             raise DataError(f"no record has answers of {name!r}", path=kept.path, hint="name the tagger as there")
+        self._kept[name] = kept
         place = {str(ident): i for i, ident in enumerate(kept.ids)}
         answers, sure = kept[name], kept.confidence
         labels: list[Any] = []

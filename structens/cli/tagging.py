@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,11 @@ from structens.cli.files import path_and_name
 from structens.core import DataError, ParameterError
 from structens.ensembles.in_sample import honest_tags
 from structens.ensembles.tagged import Tagged
+from structens.io.batch import RecordBatch
+from structens.io.features import iter_features
 from structens.io.model_file import read_model
 from structens.io.tagged_files import DEFAULTS, OPTIONS, format_of, read_tagged
-from structens.io.tagged_sequences import TaggedSequences
+from structens.io.tagged_sequences import Gathered, TaggedSequences
 from structens.io.tagger_file import TAGGERS, tagger_of
 
 
@@ -69,11 +72,63 @@ def sequences_for(one: NamedTagger, file: str, format: str = "auto") -> TaggedSe
     """
     known = OPTIONS[format_of(file, format)]
     read = read_tagged(file, format=format, **{k: v for k, v in one.reading.items() if k in known})
+    _check_kind(one, read)
+    return read
+
+
+def _check_kind(one: NamedTagger, read: TaggedSequences) -> None:
     of_tokens = hasattr(one.tagger.features_, "vocabulary_")
     if any(map(len, read.sequences)) and read.is_tokens != of_tokens:
         ours, theirs = ("tokens", "vectors of numbers") if read.is_tokens else ("vectors of numbers", "tokens")
         raise DataError(f"there are {ours}, but the tagger of {one.path} learnt from {theirs}", path=read.path)
-    return read
+
+
+class Whole:
+    """Sequences of a file that is read at once, joined to records by id."""
+
+    def __init__(self, one: NamedTagger, file: str) -> None:
+        self.read = sequences_for(one, file)
+        self.place = {str(ident): i for i, ident in enumerate(self.read.ids)}
+
+    def of(self, X: RecordBatch) -> TaggedSequences:
+        """The sequences of these records.
+
+        Raises
+        ------
+        DataError
+            If a record has none.
+        """
+        missing = next((i for i, ident in enumerate(X.ids) if str(ident) not in self.place), None)
+        if missing is not None:
+            rule = f"there is no sequence to tag of this id in {self.read.path}"
+            hint = "ids of npz are made by train --id-format" if self.read.path.endswith(".npz") else None
+            raise DataError(rule, path=X.path, line=int(X.lines[missing]), record=X.ids[missing], hint=hint)
+        return self.read.select([self.place[str(ident)] for ident in X.ids])
+
+
+class InStep:
+    """Sequences of the records' own file, read as far as the records are."""
+
+    def __init__(self, one: NamedTagger, file: str) -> None:
+        self.one, self.file = one, file
+        self.rows = iter_features(file, key=one.reading.get("key"))
+
+    def of(self, X: RecordBatch) -> TaggedSequences:
+        """The sequences of the next records.
+
+        Raises
+        ------
+        DataError
+            If they are of another kind than those that the tagger learnt from.
+        """
+        out = Gathered(X.path)
+        for ident, sequence, gold, line in islice(self.rows, len(X)):
+            out.add(ident, sequence, gold, line)
+        if list(map(str, out.ids)) != list(map(str, X.ids)):
+            raise DataError("the file has changed while it was read", path=X.path)
+        read = out.sequences_or_refuse("there are no records in the file", "")
+        _check_kind(self.one, read)
+        return read
 
 
 def tagged_by(one: NamedTagger, read: TaggedSequences, in_sample: str, *, out_of_fold: Tagged | None = None) -> Tagged:
@@ -107,10 +162,10 @@ def notes_on(one: NamedTagger, read: TaggedSequences, said: Tagged) -> list[str]
     known = () if kept is None else kept.find(read.sequences, one.tagger.classes_.tolist()).labels
     honest = np.array([row is not None for row in known], dtype=np.bool_) if known else np.zeros(len(read), np.bool_)
     n_honest, n_other = int((learnt & honest).sum()), int((learnt & ~honest).sum())
-    notes = [f"{n_honest} sequences were learnt from by {one.name}: its answers there are out of fold"]
+    notes = [f"{n_honest} of the sequences {one.name} has learnt from: its answers there are out of fold"]
     silent = sum(row is None for row in said.labels)
     other = "it gives no answer there" if silent else "its answers there are not honest: learn nothing from them"
-    return notes * (n_honest > 0) + [f"{n_other} sequences were learnt from by {one.name}: {other}"] * (n_other > 0)
+    return notes * (n_honest > 0) + [f"{n_other} of the sequences {one.name} has learnt from: {other}"] * (n_other > 0)
 
 
 class Meter:
