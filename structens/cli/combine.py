@@ -137,7 +137,7 @@ def combine(
             redecoded(ensemble, decode, chosen["restriction"])
             reading = {**reading, **header["reading"]}
             if added.add:
-                batches = pieces(added.for_model(ensemble.names_, file, keep or [], reading, tally.notes))
+                batches = added.for_model(ensemble.names_, file, keep or [], reading, tally.notes, quiet)
             else:
                 batches = streamed(file, ensemble, reading, keep or [], quiet)
         else:
