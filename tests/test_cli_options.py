@@ -303,3 +303,46 @@ def test_methods_offered_are_the_methods():
     shown = " ".join(run("combine", "--help").out.split()).partition("--method <str> ")[2].partition(" (default")[0]
     shown = shown.replace("- ", "-")  # lines are broken at hyphens
     assert set(shown.replace(" or ", ", ").split(", ")) == set(METHODS)
+
+
+def test_text_teaches_the_ngrams():
+    import random
+
+    draw = random.Random(0)
+    words = ["".join(draw.choice(("ab", "cd", "ef")) for _ in range(3)) for _ in range(120)]
+
+    def noisy(word, rate):
+        return "".join(draw.choice("abcdef") if draw.random() < rate else letter for letter in word)
+
+    made = [
+        {"id": k, "experts": {name: noisy(word, 0.4) for name in "xyz"}, "gold": word if k < 12 else None}
+        for k, word in enumerate(words)
+    ]
+    put(made=made)
+    put("gold.jsonl", [{"id": k, "gold": word} for k, word in enumerate(words)])
+    Path("more.txt").write_text("\n".join([*words[12:], ""]), encoding="utf-8")
+
+    def errors(*options):
+        run("combine", "e.jsonl", "-o", "out.jsonl", "--seed", "1", *options)
+        return run("evaluate", "out.jsonl", "--gold", "gold.jsonl", "--json").json["rows"][0]["errors"]
+
+    for method, part in (("confusion", 0.8), ("auto", 0.9)):
+        assert errors("--method", method, "--text", "more.txt") < part * errors("--method", method)
+    run("fit", "e.jsonl", "-o", "m.structens", "--method", "confusion", "--text", "more.txt", "--seed", "1")
+    kept = structens.load("m.structens")
+    assert kept.text is None
+    whole = structens.read_records("e.jsonl")
+    python = structens.make_ensemble("confusion", text=words[12:], seed=1).fit(whole)
+    assert (
+        kept.predict(whole)
+        == python.predict(whole)
+        == [*run("combine", "e.jsonl", "-m", "m.structens").answers.values()]
+    )
+    run("combine", "e.jsonl", "--method", "vote", "--text", "more.txt").refused(code=2)
+    run("combine", "e.jsonl", "-m", "m.structens", "--text", "more.txt").refused(code=2)
+    Path("none.txt").write_text("\n \n", encoding="utf-8")
+    run("combine", "e.jsonl", "--text", "none.txt").refused("none.txt: there is no text in the file")
+    put("tokens.jsonl", [{"id": 1, "gold": ["a"]}])
+    run("combine", "e.jsonl", "--text", "tokens.jsonl").refused("gold holds lists of tokens, but the answers are texts")
+    Path("bad.txt").write_bytes(b"ab\n\xffb\n")
+    run("combine", "e.jsonl", "--text", "bad.txt").refused("bad.txt:2: byte 0xFF at byte offset 0 of the line")

@@ -51,6 +51,7 @@ def combine(
     ties: o.Ties = "order",
     min_len: o.MinLen = None,
     time_limit: o.TimeLimit = None,
+    text: o.Text = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
@@ -95,7 +96,7 @@ def combine(
     far were best, unless --beta or --learner says otherwise.
     """
     from structens.cli.added import Added
-    from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, warned
+    from structens.cli.job import Tally, learnt, reading_of, records_of, streamed, summarise, text_of, warned
     from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
     from structens.evaluate import TABLE
@@ -108,7 +109,7 @@ def combine(
         {"--output": output, "--save-model": save_model},
         {
             **{"input": file, "--model": model, "--constraint": o.constraint_file(constraint)},
-            **{"--features": features, "--out-of-fold": out_of_fold, **a.files_of(add)},
+            **{"--features": features, "--out-of-fold": out_of_fold, "--text": text, **a.files_of(add)},
         },
         in_place=[("--save-model", "--model")],
     )
@@ -142,6 +143,7 @@ def combine(
                 batches = streamed(file, ensemble, reading, keep or [], quiet)
         else:
             X = added.to(records_of(file, experts, keep or [], reading), file, reading, tally.notes)
+            chosen["text"] = text_of(text, X.unit, reading)
             ensemble = learnt(X, method, chosen, tally, quiet, given=given, beside=beside)
             if table:
                 show_table(X, chosen, seed, quiet, ensemble)

@@ -39,6 +39,7 @@ def fit(
     ties: o.Ties = "order",
     min_len: o.MinLen = None,
     time_limit: o.TimeLimit = None,
+    text: o.Text = None,
     decode: o.Decode = None,
     constraint: o.Constraint = None,
     restrict: o.Restrict = None,
@@ -58,7 +59,7 @@ def fit(
     The model remembers how the records were read, so that others are read in the same way. Opening it runs no code.
     """
     from structens.cli.added import Added
-    from structens.cli.job import Tally, learnt, records_of, say_bounds, summarise, warned
+    from structens.cli.job import Tally, learnt, records_of, say_bounds, summarise, text_of, warned
     from structens.cli.unused import given_options, refuse_unused
     from structens.core import ParameterError
     from structens.core.fingerprint import fingerprint
@@ -66,7 +67,8 @@ def fit(
 
     if output == "-":
         raise ParameterError("a model is not written to standard output; name a file with -o")
-    read = {"--constraint": o.constraint_file(constraint), "--features": features, "--out-of-fold": out_of_fold}
+    read = {"--constraint": o.constraint_file(constraint), "--features": features, "--text": text}
+    read["--out-of-fold"] = out_of_fold
     refuse_same_file({"--output": output}, {"input": file, **read, **a.files_of(add)})
     added = Added(add or [], features, out_of_fold, in_sample)
     added.check(file)
@@ -78,6 +80,7 @@ def fit(
     with warned(tally):
         X = added.to(records_of(file, experts, [], reading), file, reading, tally.notes)
         tally.n_records, tally.n_experts = len(X), X.n_experts
+        chosen["text"] = text_of(text, X.unit, reading)
         ensemble = learnt(X, method, chosen, tally, quiet, given=given)
         save(ensemble, output, reading=reading, data=fingerprint(X))
         tally.describe(ensemble)

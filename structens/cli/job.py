@@ -310,6 +310,18 @@ def records_of(file: str, experts: str | None, keep: list[str], reading: dict[st
     return X
 
 
+def text_of(file: str | None, unit: str, reading: dict[str, Any]) -> list[Any] | None:
+    """Further right sequences of a file, read as the records were.
+
+    Raises
+    ------
+    DataError
+    """
+    from structens.io import read_text
+
+    return None if file is None else read_text(file, **{**reading, "unit": unit})
+
+
 def refuse_without_answers(X: ExpertPredictions, file: str) -> None:
     """Refuse records to which none of the experts asked for gives an answer.
 

@@ -248,6 +248,13 @@ Restrict = Annotated[
         "and charged most (per_round), or leave for good (permanent). Default: only answers are constrained.",
     ),
 ]
+Text = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="auto, confusion, boosted-paths: file of further right sequences for label n-grams, one a line (tokens "
+        "between blanks), or JSON Lines with gold or text."
+    ),
+]
 TimeLimit = Annotated[
     Optional[float],  # noqa: UP045
     typer.Option(help="auto: seconds after which no further method is tried; what is left out is said."),
@@ -276,7 +283,7 @@ READING = ("unit", "normalize", "casefold", "strip_punct")
 LEARNING = (
     *("align", "tie", "loss", "ngram_order", "beta", "learner", "absent", "share", "epsilon", "noise", "delta"),
     *("union_bound", "use_confidence", "alpha", "null_confidence", "ties", "decode", "restrict", "min_len", "seed"),
-    "time_limit",
+    *("time_limit", "text"),
 )
 """Options of the methods."""
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.ranges import check_whole, within
-from structens.core import Alphabet, ExpertPredictions, ParameterError, Slots
+from structens.core import Alphabet, Encoder, ExpertPredictions, ParameterError, Slots
+from structens.core.predictions import encode_answers
 from structens.ensembles.auto_candidates import (
     POOL,
     Trial,
@@ -70,6 +71,9 @@ class AutoEnsemble(Ensemble):
         As in `structens.ensembles.MajorityVote`.
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
     restriction : "bio", "bioes", mapping, or None
+    text : sequence of answers, optional
+        Further right sequences, of the type of the answers, for the methods with label n-grams. They must not hold the
+        gold of these records: n-grams of the answers themselves would pass for knowledge.
 
     Attributes
     ----------
@@ -129,7 +133,9 @@ class AutoEnsemble(Ensemble):
         ties: str = "order",
         decode: Decode = "marginal",
         restriction: Restriction | None = None,
+        text: Sequence[Any] | None = None,
     ) -> None:
+        self.text = text
         self.candidates = candidates
         self.n_folds = n_folds
         self.time_limit = time_limit
@@ -154,6 +160,7 @@ class AutoEnsemble(Ensemble):
             raise ParameterError(f"time_limit must be None or seconds > 0; got {self.time_limit!r}")
         X = ExpertPredictions.of(X)
         X = X if y is None else X.with_gold(y)
+        X = X if self.text is None else self._with_labels_of_text(X)
         super().fit(X)
         self.skipped_, self.held_out_, self.standard_error_, self.held_out_answers = [], {}, {}, None
         self.calibration_, self.labels_ = {}, list(X.alphabet.labels)
@@ -169,6 +176,12 @@ class AutoEnsemble(Ensemble):
         fold = folds(X.ids, min(n_folds, n_gold), self.seed)
         self._choose(Learning(slots, X, self.aligned_, fold), names)
         return self
+
+    def _with_labels_of_text(self, X: ExpertPredictions) -> ExpertPredictions:
+        """The records in codes for the labels of the text as well, which all methods then share."""
+        encoder = Encoder(X.alphabet.labels)
+        encode_answers(encoder, list(self.text or ()), X.unit)
+        return X.recode(encoder.alphabet)
 
     def _take_untried(self, slots: Slots, X: ExpertPredictions, name: str, n_gold: int) -> None:
         self.chosen_ = name
@@ -243,6 +256,7 @@ class AutoEnsemble(Ensemble):
         from structens.ensembles.methods import make_ensemble
 
         options: dict[str, Any] = {"ties": self.ties, "decode": self.decode, "restriction": self.restriction}
+        options["text"] = self.text
         return make_ensemble(name, seed=self.seed, align="always" if self.aligned_ else "never", **options)
 
     def _explained(self, least: str, learning: Learning) -> str:

@@ -7,6 +7,7 @@ from structens.io.batch import RecordBatch
 from structens.io.model_file import FORMAT_VERSION, read_model, write_model
 from structens.io.normalize import Folder, Folding, Surface, printed_units
 from structens.io.output import atomic_output
+from structens.io.plain_text import read_text
 from structens.io.reader import iter_records, read_records
 from structens.io.sequences import Join, Sequences, join_by_id, read_sequences
 from structens.io.source import read_lines
@@ -60,6 +61,7 @@ __all__ = [
     "read_sequences",
     "read_symbols",
     "read_tagged",
+    "read_text",
     "render_batch",
     "symbols_text",
     "write_const_fst",

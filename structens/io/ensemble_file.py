@@ -193,6 +193,7 @@ def _described(ensemble: Ensemble, arrays: dict[str, NDArray[Any]], key: str) ->
         "parameters": {
             name: _plain(value, name, arrays, f"{key}parameters.{name}")
             for name, value in ensemble.get_params(deep=False).items()
+            if name != "text"  # as large as it likes; what was learnt from it is among the n-grams
         },
         "fitted": {
             name: _plain(value, name, arrays, f"{key}fitted.{name}")
