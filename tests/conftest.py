@@ -5,9 +5,13 @@ Kernels are compiled from files that have some, and from the constants of `core`
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
+# without bytecode every process that a test starts compiles all sources: half of what such tests cost
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 _files = sorted((Path(__file__).resolve().parents[1] / "structens").rglob("*.py"))
 _kernels = (b"njit", b"compiled import")  # how a file says that it has some
 _texts = {path: path.read_bytes() for path in _files}
