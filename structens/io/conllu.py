@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from structens.core import DataError, ParameterError
-from structens.io.source import Source, display_name, read_lines
+from structens.io.source import Source, display_name, text_lines
 from structens.io.tagged_sequences import Gathered, TaggedSequences
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -49,7 +49,7 @@ def read_conllu(path: Source, column: str = "UPOS") -> TaggedSequences:
     words: list[str] = []
     labels: list[str] = []
     begin = 0
-    for line, text in _texts(path, name):
+    for line, text in _texts(path):
         if text.startswith("#") and not words:
             begin = begin or line
             key, _, value = text[1:].partition("=")
@@ -68,16 +68,11 @@ def read_conllu(path: Source, column: str = "UPOS") -> TaggedSequences:
     return out.sequences_or_refuse("there are no sentences in the file", "each word is a line of ten columns")
 
 
-def _texts(path: Source, name: str) -> Iterator[tuple[int, str]]:
-    """Lines as text, and an empty one at the end, which closes the last sentence."""
+def _texts(path: Source) -> Iterator[tuple[int, str]]:
+    """Lines, and an empty one at the end, which closes the last sentence."""
     line = 0
-    for first, group in read_lines(path):
-        for line, raw in enumerate(group, first):
-            try:
-                yield line, raw.decode("utf-8").rstrip("\r")
-            except UnicodeDecodeError as error:
-                rule = f"byte 0x{raw[error.start]:02X} at byte offset {error.start} of the line is not UTF-8"
-                raise DataError(rule, path=name, line=line, hint="save the file as UTF-8") from None
+    for line, text in text_lines(path):
+        yield line, text
     yield line + 1, ""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,29 +12,11 @@ from numpy.typing import NDArray
 
 from structens.automata.labelled import Cycle, LabelledAutomaton, sorted_or_cycle
 from structens.core import Alphabet, DataError
-from structens.io.source import Source, display_name, read_lines
 
 MOST = 2**31 - 2
 """Highest label number: codes are int32."""
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|\+?[Ii]nf(?:inity)?", re.ASCII)
-
-
-def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    r"""Lines of a UTF-8 text and their numbers, from 1, without the line's end (``\n`` or ``\r\n``).
-
-    Raises
-    ------
-    DataError
-        If the source cannot be read or is not UTF-8.
-    """
-    for first, group in read_lines(source):
-        for number, line in enumerate(group, start=first):
-            try:
-                yield number, line.removesuffix(b"\r").decode("utf-8")
-            except UnicodeDecodeError as error:
-                rule = f"byte {error.object[error.start]:#04x} is not UTF-8"
-                raise DataError(rule, path=display_name(source), line=number, hint="convert the file") from None
 
 
 def fields(text: str) -> list[str]:

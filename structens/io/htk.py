@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from structens.automata import LabelledAutomaton
 from structens.core import EPSILON, Alphabet, DataError, ParameterError
-from structens.io.fst_text import Collected, Place, text_lines
-from structens.io.source import Source, display_name
+from structens.io.fst_text import Collected, Place
+from structens.io.source import Source, display_name, text_lines
 
 NULL_WORDS = ("!NULL", "!ENTER", "!EXIT", "!SENT_START", "!SENT_END", "<s>", "</s>")
 """Words that stand for nothing said."""

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 from structens.automata import LabelledAutomaton
 from structens.core import EPSILON, Alphabet, DataError, ParameterError
-from structens.io.fst_text import MOST, Collected, Place, fields, text_lines
-from structens.io.source import Source, display_name
+from structens.io.fst_text import MOST, Collected, Place, fields
+from structens.io.source import Source, display_name, text_lines
 from structens.io.symbols import EPSILON_NAME, Symbols, read_symbols
 
 Lines = list[tuple[Place, list[str]]]

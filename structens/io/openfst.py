@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from structens.automata import LabelledAutomaton, Semiring, as_weights
 from structens.automata.graph import named
 from structens.core import EPSILON, Alphabet, Automaton, DataError
-from structens.io.fst_text import MOST, Collected, Place, fields, is_number, text_lines
+from structens.io.fst_text import MOST, Collected, Place, fields, is_number
 from structens.io.output import atomic_output
-from structens.io.source import Source, display_name
+from structens.io.source import Source, display_name, text_lines
 from structens.io.symbols import EPSILON_NAME, Symbols, escaped, read_symbols, unescaped, written_names
 
 

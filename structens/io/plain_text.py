@@ -8,7 +8,7 @@ from typing import Any
 from structens.core import DataError
 from structens.io.normalize import Folding
 from structens.io.sequences import KEYS, read_sequences
-from structens.io.source import Source, display_name, read_lines
+from structens.io.source import Source, display_name, text_lines
 
 _BLANKS = re.compile(r"[ \t]+")
 _JSON_LINES = re.compile(r"\.jsonl?(\.gz|\.zst)?$")
@@ -54,22 +54,8 @@ def read_text(
             kinds = ("texts", "lists of tokens") if of_tokens else ("lists of tokens", "texts")
             raise DataError(f"{read.key} holds {kinds[0]}, but the answers are {kinds[1]}", path=name)
     else:
-        lines = _lines(path, name)
+        lines = [text for _, text in text_lines(path) if text.strip()]
         values = [_BLANKS.split(line.strip(" \t")) for line in lines] if of_tokens else lines
     if not values:
         raise DataError("there is no text in the file", path=name, hint="write one sequence a line")
     return [folding.answer(value, unit) for value in values]
-
-
-def _lines(path: Source, name: str) -> list[str]:
-    out = []
-    for first, group in read_lines(path):
-        for line, raw in enumerate(group, first):
-            try:
-                text = raw.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                rule = f"byte 0x{raw[error.start]:02X} at byte offset {error.start} of the line is not UTF-8"
-                raise DataError(rule, path=name, line=line, hint="save the file as UTF-8") from None
-            if text.strip():
-                out.append(text)
-    return out

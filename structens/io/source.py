@@ -110,6 +110,29 @@ def read_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:
         yield number, _without_bom([last]) if number == 1 else [last]
 
 
+def text_lines(source: Source) -> Iterator[tuple[int, str]]:
+    r"""Lines of a UTF-8 text and their numbers, from 1, without the line's end (``\n`` or ``\r\n``).
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read or is not UTF-8.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(text_lines(io.BytesIO(b"a b\r\n\n")))
+    [(1, 'a b'), (2, '')]
+    """
+    for first, group in read_lines(source):
+        for line, raw in enumerate(group, first):
+            try:
+                yield line, raw.removesuffix(b"\r").decode("utf-8")
+            except UnicodeDecodeError as error:
+                rule = f"byte 0x{raw[error.start]:02X} at byte offset {error.start} of the line is not UTF-8"
+                raise DataError(rule, path=display_name(source), line=line, hint="save the file as UTF-8") from None
+
+
 def reason(error: OSError | ValueError) -> str:
     """What the operating system says, as the end of a sentence."""
     if isinstance(error, FileNotFoundError):

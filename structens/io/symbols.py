@@ -12,9 +12,9 @@ from functools import cached_property
 from urllib.parse import unquote_to_bytes
 
 from structens.core import EPSILON, Alphabet, DataError
-from structens.io.fst_text import MOST, Place, fields, text_lines
+from structens.io.fst_text import MOST, Place, fields
 from structens.io.output import atomic_output
-from structens.io.source import Source, display_name
+from structens.io.source import Source, display_name, text_lines
 
 EPSILON_NAME = "<eps>"
 _UNWRITABLE = re.compile("[\x00\t\n\r \ud800-\udfff]")
