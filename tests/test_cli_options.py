@@ -229,6 +229,7 @@ ELSEWHERE = {
     "files": "paths of read_records and read_sequences",
     "output": "path of write_predictions and save",
     "model": "path of load",
+    "taggers": "model of cross_predict, a mapping",
     "table": "evaluate_methods",
     "nbest": "n_best of Ensemble.combine",
     "constraint": "restriction of the ensembles, which may be a file's content too",

@@ -262,7 +262,7 @@ def test_finished_folds_are_kept_and_found_again():
 def test_other_data_do_not_go_on_from_finished_folds():
     put("s.jsonl", sentences())
     options = ("-o", "m.structens", *QUICK, "--folds", 2, "--checkpoint", "kept")
-    with mock.patch("structens.io.ensemble_file.save", side_effect=KeyboardInterrupt):
+    with mock.patch("structens.cli.training.save", side_effect=KeyboardInterrupt):
         assert run("train", "s.jsonl", *options).code == 130
     assert len(os.listdir("kept")) == 2
     put("t.jsonl", sentences(seed=2))
@@ -288,6 +288,95 @@ def test_ctrl_c_ends_with_130():
     assert "interrupted" in said
     assert "Traceback" not in said
     assert not os.path.exists("m.structens")
+
+
+# ---- several taggers in one call
+
+PLANS = """
+[words]
+[ends]
+radius = 0
+affixes = 2
+[half]
+subsample = 0.5
+seed = 3
+decode = "position"
+"""
+
+
+def test_several_taggers_are_learnt_in_one_call():
+    Path("t.toml").write_text(PLANS)
+    done = trained("--taggers", "t.toml", "--folds", 2, "--out-of-fold", "oof.jsonl", "--json")
+    assert list(done.json["taggers"]) == ["words", "ends", "half"]
+    assert sorted(os.listdir()) == ["m.structens", "oof.jsonl", "s.jsonl", "t.toml"]
+    trained("--folds", 2, "--radius", 0, "--affixes", 2, name="ends.structens")
+    several, alone = structens.load("m.structens"), structens.load("ends.structens")
+    assert repr(several["ends"]) == repr(alone)
+    put("new.jsonl", sentences(30, seed=4))
+    rows = run("tag", "new.jsonl", "-m", "m.structens", "-m", "ends.structens=alone").rows
+    assert [row["experts"]["ends"] for row in rows] == [row["experts"]["alone"] for row in rows]
+    assert list(rows[0]["experts"]) == ["words", "ends", "half", "alone"]
+    X = [row["tokens"] for row in sentences()]
+    assert several["half"].decode == "position"
+    assert 10 < several["half"].learnt_from(X).sum() < 30
+    assert several["words"].learnt_from(X).all()
+    assert run("tag", "s.jsonl", "-m", "m.structens").rows == list(
+        map(json.loads, Path("oof.jsonl").read_text().splitlines())
+    )
+    kept = run("combine", "s.jsonl", "--add", "m.structens", "--method", "vote").rows
+    assert {who for row in kept for names in row["experts"] for who in names} == {"x", "y", "words", "ends", "half"}
+    assert run("fit", "s.jsonl", "--add", "m.structens=t", "-o", "f.structens", "--method", "mvote").code == 0
+    assert run("combine", "new.jsonl", "-m", "f.structens", "--add", "m.structens=t").code == 0
+    run("tag", "s.jsonl", "-m", "m.structens", "-m", "m.structens").refused("two taggers are named 'words'", code=2)
+    run("combine", "s.jsonl", "-m", "m.structens").refused("a tagger of sequences, not an ensemble")
+
+
+def test_finished_taggers_are_kept_and_found_again():
+    Path("t.json").write_text(json.dumps({"a": {"radius": 0}, "b": {"affixes": 2}}))
+    put("s.jsonl", sentences())
+    options = ("train", "s.jsonl", "-o", "m.structens", *QUICK, "--taggers", "t.json")
+    fit, calls = PositionTagger.fit, []
+
+    def interrupted(tagger, X, y):
+        calls.append(len(X))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return fit(tagger, X, y)
+
+    with mock.patch.object(PositionTagger, "fit", interrupted):
+        first = run(*options)
+        assert first.code == 130
+        assert "finished folds and taggers are kept in m.structens.folds" in first.err
+        again = run(*options)
+    assert len(calls) == 3
+    assert "took finished taggers from m.structens.folds: 1" in again.notes
+    whole = Path("m.structens").read_bytes()
+    run(*options)
+    assert Path("m.structens").read_bytes() == whole
+    assert sorted(os.listdir()) == ["m.structens", "s.jsonl", "t.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "code"),
+    [
+        ("", "t.toml: a file of taggers holds a table of options for each, by name; write [NAME]", 1),
+        ("radius = 1", "a table of options for each", 1),
+        ("[a", "t.toml: this is no TOML (", 1),
+        ("[a]\nfolds = 2", "tagger 'a': 'folds' is none of features, radius", 2),
+        ("[a]\nradius = -1", "tagger 'a': radius: ", 2),
+        ("[a]\nn_rounds = 2.5", "tagger 'a': n_rounds: ", 2),
+        ("[a]\nradius = true", "tagger 'a': radius must be a number or a text; got True", 2),
+        ("[a]\nsubsample = 0", "tagger 'a': subsample must be above 0", 2),
+        ("[a]\n[b]\ndecode = 'x'", "tagger 'b': decode must be one of viterbi, position", 2),
+        ("[a]\nrestrict = 'bio'\ndecode = 'position'", "tagger 'a': restrict needs decode='viterbi'", 2),
+        ("[a]\n[b]\nfeatures = 'matrix'", "tagger 'b': --features matrix does not go with a file of tokens", 2),
+    ],
+)
+def test_files_of_taggers_that_are_none(content, said, code):
+    Path("t.toml").write_text(content)
+    put("s.jsonl", sentences(5))
+    run("train", "s.jsonl", "-o", "m", "--taggers", "t.toml").refused(said, code=code)
+    assert sorted(os.listdir()) == ["s.jsonl", "t.toml"]
 
 
 # ---- garbage

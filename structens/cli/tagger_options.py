@@ -6,7 +6,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from structens.cli.options import is_given, one_of
+from structens.cli.options import between, is_given, one_of
 
 Radius = Annotated[
     Optional[int],  # noqa: UP045
@@ -52,6 +52,13 @@ Calibrate = Annotated[
         help="Curve of confidences: none, temperature, sigmoid or isotonic.",
     ),
 ]
+Subsample = Annotated[
+    float,
+    typer.Option(
+        callback=between(0, 1, open_low=True),
+        help="Share of the sequences that are learnt from, above 0 and at most 1; drawn by hash and seed.",
+    ),
+]
 Format = Annotated[
     str,
     typer.Option(
@@ -70,6 +77,11 @@ GoldArray = Annotated[str, typer.Option(help="npz: array of the labels.")]
 UnpackBits = Annotated[bool, typer.Option("--unpack-bits", help="npz: each byte holds eight binary features.")]
 IdFormat = Annotated[str, typer.Option(help="npz: makes ids of numbers, such as w-{:05d}.")]
 
+OF_A_TAGGER = (
+    *("features", "radius", "affixes", "min_count", "n_features", "n_rounds", "n_inner_nodes", "previous_labels"),
+    *("decode", "bigram_weight", "restrict", "calibrate", "subsample", "seed"),
+)
+"""Options that may differ between the taggers of one run."""
 WORDS = ("radius", "affixes", "min_count", "n_features")
 """Options of word features; those of vectors are the first."""
 
@@ -109,6 +121,7 @@ def tagger_of_options(given: dict[str, Any], is_tokens: bool, n_fits: int, progr
         bigram_weight=given["bigram_weight"],
         restrict=given["restrict"],
         calibrate=None if given["calibrate"] == "none" else given["calibrate"],
+        subsample=given["subsample"],
         random_state=given["seed"],
         n_jobs=given["n_jobs"],
         time_limit=None if limit is None else limit / n_fits,

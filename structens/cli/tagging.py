@@ -20,7 +20,8 @@ from structens.io.features import iter_features
 from structens.io.model_file import read_model
 from structens.io.tagged_files import DEFAULTS, OPTIONS, format_of, read_tagged
 from structens.io.tagged_sequences import Gathered, TaggedSequences
-from structens.io.tagger_file import TAGGERS, tagger_of
+from structens.io.tagger_file import SEVERAL, TAGGERS, tagger_of
+from structens.io.tagger_file import taggers_of as several_of
 
 
 class NamedTagger(NamedTuple):
@@ -34,6 +35,8 @@ class NamedTagger(NamedTuple):
 
 def taggers_of(models: Sequence[str]) -> list[NamedTagger]:
     """Taggers of files; ``file=name`` names the column, else the file's name without its suffix does.
+
+    Several taggers of one file have their own names, after ``name.`` where one is given.
 
     Raises
     ------
@@ -50,15 +53,21 @@ def taggers_of(models: Sequence[str]) -> list[NamedTagger]:
         if not Path(path).exists():
             raise DataError("there is no such model file", path=path, hint="make one with `structens train`")
         header, arrays = read_model(path)
-        if str(header.get("kind")) not in TAGGERS:
+        if str(header.get("kind")) not in (*TAGGERS, SEVERAL):
             rule = f"the model is of kind {header.get('kind')}, not a tagger; `structens train` makes taggers"
             raise DataError(rule, path=path)
         reading = header.get("reading")
         if not isinstance(reading, dict) or not set(reading) <= set(DEFAULTS):
             raise DataError("the model says nothing clear of how its sequences were read", path=path)
-        if name in [other.name for other in out]:
-            raise ParameterError(f"two taggers are named {name!r}; name one with {path}=NAME")
-        out.append(NamedTagger(name, tagger_of(header, arrays, path), reading, path))
+        if header["kind"] == SEVERAL:
+            before = f"{name}." if path != text else ""
+            found = {before + own: tagger for own, tagger in several_of(header, arrays, path).items()}
+        else:
+            found = {name: tagger_of(header, arrays, path)}
+        for each, tagger in found.items():
+            if each in [other.name for other in out]:
+                raise ParameterError(f"two taggers are named {each!r}; name one with {path}=NAME")
+            out.append(NamedTagger(each, tagger, reading, path))
     return out
 
 
@@ -181,7 +190,7 @@ class Meter:
     def finished(self, done: int, total: int) -> None:
         """After each learning."""
         self.n_done = done
-        self.show(done / self.total)
+        self.show(min(done / self.total, 1.0))
 
     def __repr__(self) -> str:
         return "progress"

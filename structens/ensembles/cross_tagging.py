@@ -118,6 +118,18 @@ def _plan(tagger: PositionTagger) -> str:
     return repr(quiet)
 
 
+def learning_key(tagger: PositionTagger, X: Sequence[Any], y: Sequence[Sequence[str]]) -> str:
+    """Of a tagger's parameters and of what it learns from: equal keys are equal learnings.
+
+    Examples
+    --------
+    >>> learning_key(PositionTagger(), [["a"]], [["A"]]) == learning_key(PositionTagger(), [["a"]], [["B"]])
+    False
+    """
+    digest = _digest(sequence_hashes(X), y, np.zeros(len(X), dtype=np.int64))
+    return blake2b(f"{digest}-{_plan(tagger)}".encode(), digest_size=12).hexdigest()
+
+
 def _digest(hashes: NDArray[np.uint64], y: Sequence[Sequence[str]], fold: NDArray[np.int64]) -> str:
     data = [hashes.astype("<u8").tobytes(), sequence_hashes(y).astype("<u8").tobytes(), fold.astype("<i8").tobytes()]
     return blake2b(b"".join(data), digest_size=8).hexdigest()

@@ -22,7 +22,7 @@ from structens.ensembles.label_decoding import after, greedy, half_log_odds, of_
 from structens.ensembles.position_classifier import PositionClassifier
 from structens.ensembles.restriction import Restriction, check_restriction, compile_restriction
 from structens.ensembles.tagged import Tagged
-from structens.ensembles.tagger_learning import MAKERS, HeldOut, Learning
+from structens.ensembles.tagger_learning import MAKERS, HeldOut, Learning, subsampled
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -57,11 +57,14 @@ class PositionTagger(Estimator):
         `structens.ensembles.restriction`. Needs decode="viterbi".
     calibrate : {None, "temperature", "sigmoid", "isotonic"}
         Curve fitted to confidences of positions held out. None: posteriors as they come.
+    subsample : float
+        Share of the different sequences that are learnt from, in (0, 1]; drawn by hash and `random_state`, so that
+        taggers of several seeds learn from several parts of the same data.
     n_folds : int
         Parts of the sequences, one of which is held out at a time to choose weight, temperature and curve; no more of
         them than are needed for 2,500 positions. Equal sequences are in one part.
     random_state : int
-        Seed of the parts and of the default classifier.
+        Seed of the subsample, of the parts and of the default classifier.
     n_jobs : int
         Threads of the default classifier; -1 for one a core.
     time_limit : float, optional
@@ -107,6 +110,7 @@ class PositionTagger(Estimator):
         bigram_weight: float | None = None,
         restrict: Restriction | None = None,
         calibrate: str | None = "sigmoid",
+        subsample: float = 1.0,
         n_folds: int = 5,
         random_state: int = 0,
         n_jobs: int = 1,
@@ -120,6 +124,7 @@ class PositionTagger(Estimator):
         self.bigram_weight = bigram_weight
         self.restrict = restrict
         self.calibrate = calibrate
+        self.subsample = subsample
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -147,6 +152,10 @@ class PositionTagger(Estimator):
         """
         self._check()
         labels, classes = labels_of_sequences(X, y)
+        if self.subsample < 1:
+            kept = subsampled(X, self.subsample, self.random_state)
+            X, y = [X[i] for i in kept], [y[i] for i in kept]
+            labels, classes = labels_of_sequences(X, y)
         plan = Learning(self, X, labels, len(classes))
         held = plan.held_out()
         model = plan.learn(np.arange(len(X)))
@@ -309,6 +318,8 @@ class PositionTagger(Estimator):
                 raise ParameterError("restrict needs decode='viterbi': single positions cannot obey it")
         if self.calibrate is not None:
             calibrator(self.calibrate)
+        if not 0 < self.subsample <= 1:
+            raise ParameterError(f"subsample must be above 0 and at most 1; got {self.subsample!r}")
         if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 2:
             raise ParameterError(f"n_folds must be a whole number >= 2; got {self.n_folds!r}")
         if self.time_limit is not None and not self.time_limit > 0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structens.boosting.folds import fold_of_rows, unfitted
 from structens.core import ParameterError, Ragged
-from structens.ensembles.features import is_tokens, sequence_hashes
+from structens.ensembles.features import is_tokens, mixed, sequence_hashes
 from structens.ensembles.label_decoding import after
 from structens.ensembles.position_classifier import PositionClassifier, default_classifier
 from structens.ensembles.vector_features import MatrixFeatures, VectorWindows
@@ -122,6 +122,19 @@ class Learning:
 
             out["callback"] = callback
         return out
+
+
+def subsampled(X: Sequence[Any], share: float, random_state: int) -> list[int]:
+    """Numbers of the sequences drawn, by a hash of their content: the same ones whatever else is among them.
+
+    Examples
+    --------
+    >>> subsampled([["a"], ["b"], ["c"], ["a"]], 0.5, 2), subsampled([["c"], ["b"]], 0.5, 2)
+    ([0, 1, 3], [1])
+    """
+    seed = mixed(np.array([random_state % 2**64], dtype=np.uint64))
+    chance = mixed(sequence_hashes(X) ^ seed) / 2.0**64
+    return np.flatnonzero(chance < share).tolist()
 
 
 def _maker(features: Any, X: Sequence[Any]) -> Any:

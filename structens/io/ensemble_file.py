@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from structens.ensembles.recipe import ALL_RULES
 from structens.io.classifier_file import CLASSIFIERS, classifier_of, save_classifier
 from structens.io.model_file import fitting, read_model, write_model
 from structens.io.normalize import Folding
-from structens.io.tagger_file import TAGGERS, save_tagger, tagger_of
+from structens.io.tagger_file import SEVERAL, TAGGERS, save_tagger, save_taggers, tagger_of, taggers_of
 from structens.io.two_view_file import TWO_VIEWS, save_two_views, two_views_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ KINDS: dict[str, type[Ensemble]] = {
 
 
 def save(
-    ensemble: Ensemble | Classifier | PositionTagger,
+    ensemble: Ensemble | Classifier | PositionTagger | Mapping[str, PositionTagger],
     path: str | Path,
     *,
     reading: dict[str, Any] | None = None,
@@ -62,6 +63,7 @@ def save(
     Parameters
     ----------
     ensemble : Ensemble, PositionTagger, or AdaBoost, AdaBoostMH, CoBoost or DLCoTrain
+        Or several taggers by name: `load` makes a dict of them.
     path : str or Path
         Written aside and renamed: an interrupted run leaves the old file.
     reading : dict, optional
@@ -91,6 +93,9 @@ def save(
     if isinstance(ensemble, Classifier):
         save_classifier(ensemble, path, data=data)
         return
+    if isinstance(ensemble, Mapping):
+        save_taggers(ensemble, path, reading=reading, data=data)
+        return
     if not isinstance(ensemble, Ensemble):
         save_tagger(ensemble, path, reading=reading, data=data)
         return
@@ -100,7 +105,7 @@ def save(
 
 
 def load(path: str | Path) -> Any:
-    """Read an ensemble, a tagger or a classifier. Runs no code from the file.
+    """Read an ensemble, a tagger, several by name or a classifier. Runs no code from the file.
 
     Raises
     ------
@@ -114,6 +119,8 @@ def load(path: str | Path) -> Any:
         return two_views_of(header, arrays, str(path))
     if str(header.get("kind")) in TAGGERS:
         return tagger_of(header, arrays, str(path))
+    if header.get("kind") == SEVERAL:
+        return taggers_of(header, arrays, str(path))
     return _ensemble_of(header, arrays, path)
 
 
@@ -132,7 +139,7 @@ def load_with_header(path: str | Path) -> tuple[Ensemble, dict[str, Any]]:
 def _ensemble_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str | Path) -> Ensemble:
     if str(header.get("kind")) in (*CLASSIFIERS, *TWO_VIEWS):
         raise ModelError(f"{path}: the model is a classifier of features, {header['kind']}, not an ensemble of experts")
-    if str(header.get("kind")) in TAGGERS:
+    if str(header.get("kind")) in (*TAGGERS, SEVERAL):
         raise ModelError(
             f"{path}: the model is a tagger of sequences, not an ensemble of experts; structens tag uses it"
         )

@@ -1,10 +1,11 @@
-"""A fitted `PositionTagger` in a model file, and back. Opening one runs no code from it.
+"""A fitted `PositionTagger`, or several, in a model file, and back. Opening one runs no code from it.
 
 The classifier is stored as `classifier_file` stores one; makers of features as their parameters and arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from structens.io.model_file import fitting, write_model
 
 TAGGERS = ("PositionTagger",)
 """Kinds that a file may name."""
+SEVERAL = "Taggers"
+"""The kind of a file of several taggers."""
 _OUT_OF_FOLD = tuple(f"out_of_fold.{what}" for what in ("fingerprints", "labels", "offsets", "confidences"))
 _NUMBERS = ("bigram_weight_", "temperature_", "held_out_error_")
 
@@ -52,10 +55,58 @@ def save_tagger(tagger: Any, path: str | Path, *, reading: dict[str, Any] | None
     ...     structens.load(folder + "/m.structens").predict([["b", "a"]])
     [['B', 'A']]
     """
+    arrays: dict[str, NDArray[Any]] = {}
+    header = _tagger_described(tagger, arrays)
+    write_model(path, header | {"reading": reading or {}, "data": data}, arrays)
+
+
+def save_taggers(
+    taggers: Mapping[str, Any], path: str | Path, *, reading: dict[str, Any] | None = None, data: str = ""
+) -> None:
+    """Write several fitted taggers, by name, to one `.structens` file, of which `structens.load` makes a dict.
+
+    Parameters and errors are those of `save_tagger`.
+
+    Raises
+    ------
+    ModelError
+        If there is no tagger, or what is named is none.
+    """
+    if not taggers:
+        raise ModelError("there is no tagger to write")
+    arrays: dict[str, NDArray[Any]] = {}
+    headers = []
+    for k, (name, tagger) in enumerate(taggers.items()):
+        own: dict[str, NDArray[Any]] = {}
+        headers.append({"name": str(name), "tagger": _tagger_described(tagger, own)})
+        arrays |= {f"{k}.{key}": array for key, array in own.items()}
+    write_model(path, {"kind": SEVERAL, "taggers": headers, "reading": reading or {}, "data": data}, arrays)
+
+
+def taggers_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> dict[str, Any]:
+    """The taggers of a file of several, by name.
+
+    Raises
+    ------
+    ModelError
+        As `tagger_of`.
+    """
+    with fitting(name):
+        out = {}
+        for k, entry in enumerate(header["taggers"]):
+            own = {key.removeprefix(f"{k}."): a for key, a in arrays.items() if key.startswith(f"{k}.")}
+            out[str(entry["name"])] = tagger_of(entry["tagger"], own, name)
+        if not out or len(out) != len(header["taggers"]):
+            raise ValueError("taggers have no names of their own")
+    return out
+
+
+def _tagger_described(tagger: Any, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """What makes a tagger, but for arrays, which go to `arrays`."""
     if type(tagger).__name__ not in TAGGERS:
         raise ModelError(f"a {type(tagger).__name__} cannot be stored in a model file")
     tagger._check_fitted()
-    arrays: dict[str, NDArray[Any]] = {f"features.{k}": array for k, array in tagger.features_.state().items()}
+    arrays |= {f"features.{k}": array for k, array in tagger.features_.state().items()}
     arrays |= {"fingerprints": tagger.fingerprints_, "bigrams": tagger.bigrams_.ratio_}
     parameters = tagger.get_params(deep=False) | {"progress": None}
     features, classifier = parameters.pop("features"), parameters.pop("classifier")
@@ -69,14 +120,12 @@ def save_tagger(tagger: Any, path: str | Path, *, reading: dict[str, Any] | None
         "learnt_classifier": described(tagger.classifier_, arrays, "classifier."),
         "calibrator": encoded(tagger.calibrator_, "calibrator", arrays),
         "numbers": {name: encoded(float(getattr(tagger, name)), name, arrays) for name in _NUMBERS},
-        "reading": reading or {},
-        "data": data,
     }
     if hasattr(tagger, "out_of_fold_"):
         said = tagger.out_of_fold_
         parts = (said.fingerprints, said.labels.values, said.labels.offsets, said.confidences)
         arrays |= dict(zip(_OUT_OF_FOLD, parts, strict=True))
-    write_model(path, header, arrays)
+    return header
 
 
 def tagger_of(header: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> Any:
