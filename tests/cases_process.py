@@ -45,7 +45,8 @@ def started(args, folder):
 
 def interrupted(process, number, folder, *, writes):
     """Send a signal while the command reads or, with `writes`, has begun to write; its exit status and output."""
-    process.stdin.write(many(20_000).encode())  # more than a pipe holds: when it is gone, the command reads
+    # more than a pipe holds: when it is gone, the command reads; and enough to fill what is written at once
+    process.stdin.write(many(9_000 if writes else 2_000).encode())
     process.stdin.flush()
     end = time.monotonic() + 60
     while writes and not any(path.stat().st_size for path in folder.glob(".out*.tmp")):

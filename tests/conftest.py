@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+# one process a core: threads of BLAS would only wait for each other, and that took half the time of learning
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # without bytecode every process that a test starts compiles all sources: half of what such tests cost
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
