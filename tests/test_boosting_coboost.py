@@ -193,24 +193,32 @@ def test_one_vanished_class_of_three_is_told():
 
 @pytest.mark.compiled
 @pytest.mark.skipif(not (SHARED / "classification").is_dir(), reason="needs ../shared/data/classification (WebKB)")
-@pytest.mark.parametrize(("n_rare", "n_other"), [(3, 9), (12, 36), (23, 82)])
-def test_webkb_is_no_worse_than_its_labelled_rows_plus_one_point(n_rare, n_other):
-    with np.load(SHARED / "classification" / "webkb_course_2views.npz") as f:
+@pytest.mark.parametrize(
+    ("file", "n_rare", "n_other", "n_rounds", "n_draws"),
+    [
+        ("webkb_course", 3, 9, 30, 12),
+        ("webkb_course", 12, 36, 30, 12),
+        ("webkb_course", 23, 82, 30, 12),
+        ("lingspam", 12, 36, 100, 6),
+    ],
+)
+def test_pages_and_mails_are_no_worse_than_their_labelled_rows_plus_one_point(file, n_rare, n_other, n_rounds, n_draws):
+    with np.load(SHARED / "classification" / f"{file}_2views.npz") as f:
         views = [
             csr_array((f[f"v{j}_data"], f[f"v{j}_indices"].astype(np.int32), f[f"v{j}_indptr"]), f[f"v{j}_shape"])
             for j in (1, 2)
         ]
         y = f["y"]
     errors = []
-    for seed in range(12):
+    for seed in range(n_draws):
         order = np.random.default_rng(seed).permutation(len(y))
         test, train = order[: len(y) // 4], order[len(y) // 4 :]
         known = np.full(len(train), -1)
         for label, count in ((0, n_rare), (1, n_other)):
             known[np.flatnonzero(y[train] == label)[:count]] = label
         X, Z = ([view[rows] for view in views] for rows in (train, test))
-        guarded = quiet(CoBoost(30, prior="labelled", unlabelled_mass=1), X, known)
-        alone = CoBoost(30, unlabelled_mass=0).fit(X, known)
+        guarded = quiet(CoBoost(n_rounds, prior="labelled", unlabelled_mass=1), X, known)
+        alone = CoBoost(n_rounds, unlabelled_mass=0).fit(X, known)
         errors.append([1 - model.score(Z, y[test]) for model in (guarded, alone)])
     with_both, labelled_only = np.mean(errors, axis=0)
     assert with_both <= labelled_only + 0.01

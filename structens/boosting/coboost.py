@@ -27,6 +27,12 @@ DRIFTED = 0.4
 ESTRANGED = 0.6
 """The views have come apart where they agree on less than this part of the rows of which both speak."""
 
+GROWN = 30.0
+"""Bound on the weight of all unlabelled rows in later rounds, in units of `unlabelled_mass`.
+
+Labelled rows that are right weigh ever less: without a bound LingSpam had 8.4 and 7.8 % errors after 100 rounds, with
+it 6.6 and 4.9. A bound of 3 took from the made-up task what it gains by unlabelled rows; 30 and 100 did not."""
+
 _PLACES = ("round", "view", "feature", "label")
 _NUMBERS = ("alpha", "right", "wrong", "criterion")
 _DIAGNOSES = ("agreement", "largest_share", "coverage")
@@ -94,8 +100,9 @@ class CoBoost(TwoViewClassifier):
         of each class those of which the other view is surest. "labelled" takes the shares of the labelled rows, which
         with seed rules are as good as the rules' coverage. None: all rows count of which the other view speaks.
     unlabelled_mass : float, optional
-        Weight of all unlabelled rows, in units of the weight of all labelled ones, >= 0: each weighs so much less than
-        a labelled row, never more. With 0 only labelled rows are learnt from. None: all rows weigh the same.
+        Weight of all unlabelled rows at the beginning, in units of the weight of all labelled ones, >= 0: each weighs
+        so much less than a labelled row, never more. It may grow to `GROWN` times as much in later rounds. With 0 only
+        labelled rows are learnt from. None: all rows begin with the same weight, and nothing bounds it.
 
     Attributes
     ----------
@@ -181,7 +188,8 @@ class CoBoost(TwoViewClassifier):
             raise DataError("CoBoost: the seed rules leave no row labelled", hint="give labels or other seed rules")
         shares = self._shares(labelled)
         epsilon, light = self._weights_of_rows(known)
-        rounds = learn(views, known, self.n_rounds, epsilon, light, shares, n_classes=K)
+        most = None if self.unlabelled_mass is None else GROWN * self.unlabelled_mass
+        rounds = learn(views, known, self.n_rounds, epsilon, light, shares, most, n_classes=K)
         self.rounds_, self.seed_labels_, self.n_rounds_ = rounds, known, len(rounds.agreement)
         self.agreement_ = np.array(rounds.agreement)
         self.largest_share_ = np.array(rounds.largest_share)

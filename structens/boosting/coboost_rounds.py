@@ -63,7 +63,7 @@ class _Side:
     def __init__(self, view: View, known: NDArray[np.int32], weight: NDArray[np.float64], n_classes: int) -> None:
         n, d = len(view), view.n_features
         self.rows, self.columns = view.rows, view.transposed()
-        self.known, self.weight = known, weight
+        self.known, self.weight = known, weight.copy()
         self.score = np.zeros((n, n_classes))
         self.said, self.pseudo = known.copy(), np.full(n, -1, dtype=np.int32)
         self.right_wrong = np.zeros((n, 2 * n_classes))
@@ -86,6 +86,18 @@ class _Side:
         for rows in self.voted:
             say(rows, self.score, self.known, self.said, other, counts)
         self.voted.clear()
+
+    def hold(self, most: float) -> None:
+        """Bring the weight of the unlabelled rows down to at most so many times that of the labelled ones.
+
+        Labelled rows that are right weigh ever less, and unlabelled rows of which the views disagree ever more: after
+        some rounds rules are found for these alone.
+        """
+        free = self.known < 0
+        labelled, unlabelled = float(self.mass[~free].sum()), float(self.mass[free].sum())
+        if unlabelled > most * labelled:
+            self.weight[free] *= most * labelled / unlabelled
+            self.weigh(np.arange(len(free), dtype=np.int32))
 
     def weigh(self, rows: NDArray[np.int32]) -> None:
         """Weights of rows whose scores or pseudo-labels changed, and sums of their features."""
@@ -110,6 +122,7 @@ def learn(
     epsilon: float,
     unlabelled_weight: float = 1.0,
     shares: NDArray[np.float64] | None = None,
+    most_unlabelled: float | None = None,
     *,
     n_classes: int,
 ) -> Rounds:
@@ -125,9 +138,11 @@ def learn(
     epsilon : float
         Smooths the coefficient, half the logarithm of (W+ + epsilon) / (W- + epsilon).
     unlabelled_weight : float
-        Weight of an unlabelled row; that of a labelled one is 1.
+        Weight of an unlabelled row at the beginning; that of a labelled one is 1.
     shares : ndarray of float64, shape (K,), optional
         Pseudo-labels of unlabelled rows are in proportion to these; the surest of each class are kept.
+    most_unlabelled : float, optional
+        Most weight of all unlabelled rows in every round, in units of that of all labelled ones.
     n_classes : int
         K. With two, a round finds one rule a view; with more, one a view and label.
 
@@ -145,6 +160,8 @@ def learn(
         n_before = len(out.alpha)
         for j in (0, 1):
             sides[j].take(_matched(sides[1 - j], shares))
+            if most_unlabelled is not None:
+                sides[j].hold(most_unlabelled)
             for labels in choices:
                 _step(out, (t, j), sides[j], labels, epsilon)
             sides[j].speak(sides[1 - j].said, counts)
