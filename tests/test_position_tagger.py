@@ -99,6 +99,8 @@ def test_parameters_copies_and_purity():
         {"previous_labels": 2},
         {"bigram_weight": -1.0},
         {"calibrate": "platt"},
+        {"subsample": 0},
+        {"subsample": float("nan")},
         {"n_folds": 1},
         {"time_limit": 0},
         {"restrict": "iob"},
@@ -362,6 +364,18 @@ def test_a_file_of_vectors_and_files_that_cannot_be(tmp_path):
         structens.save(PositionTagger("matrix", Spy()).fit(X, y), tmp_path / "u.structens")
     with pytest.raises(ModelError, match="Spyless"):
         structens.save(PositionTagger(Spyless(), SMALL).fit(*words()), tmp_path / "u.structens")
+    structens.save({"a": tagger, "b": tagger}, tmp_path / "s.structens")
+    assert {name: one.predict(X) for name, one in structens.load(tmp_path / "s.structens").items()} == {
+        "a": tagger.predict(X),
+        "b": tagger.predict(X),
+    }
+    with pytest.raises(ModelError, match="there is no tagger to write"):
+        structens.save({}, tmp_path / "u.structens")
+    header, arrays = structens.io.read_model(tmp_path / "s.structens")
+    header["taggers"][1]["name"] = "a"
+    structens.io.write_model(tmp_path / "v.structens", header, arrays)
+    with pytest.raises(ModelError, match="taggers have no names of their own"):
+        structens.load(tmp_path / "v.structens")
     header, arrays = structens.io.read_model(tmp_path / "t.structens")
     for change in ({"bigrams": np.zeros((2, 2))}, {"features.n_columns": np.array([7])}, {"fingerprints": np.zeros(3)}):
         structens.io.write_model(tmp_path / "v.structens", header, arrays | change)
