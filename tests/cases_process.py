@@ -61,7 +61,7 @@ def interrupted(process, number, folder, *, writes):
 def signals_leave_the_old_output(case):
     assert COMMANDS["train"] == "fit"
     Path("learn.jsonl").write_text(many(100))
-    assert run("fit", "learn.jsonl", "-o", "m.structens", "-q").code == 0
+    assert run("fit", "learn.jsonl", "-o", "m.structens", "-q", "--method", "mvote").code == 0
     model = str(Path("m.structens").resolve())
     for k, args in enumerate((["combine", "-", "-m", model], ["combine", "-"], ["fit", "-"])):
         signals = {signal.SIGINT: case.values["exit_sigint"], signal.SIGTERM: 143}
