@@ -1,5 +1,7 @@
 """Dawid-Skene and selection by reliability: twins from the definition, clamped gold, crowds, order, the command."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,10 +10,14 @@ from naive import dawid_skene as naive
 from run_cli import lines, run
 from test_generative import noisy
 
-from structens.core import ExpertPredictions
+from structens.core import ExpertPredictions, Ragged
 from structens.ensembles import DawidSkene, MajorityVote, ReliabilitySelection
 from structens.ensembles.confusions import Answers, Shrinkage, coins, count_coins, count_said, tables
+from structens.ensembles.dawid_skene import GROWN, NGRAM_EXPONENT
+from structens.ensembles.halved_ngrams import Texts, grow_halves, half_of, halved_marginals, halved_paths
+from structens.ensembles.ngram_tree import NGramTree, grow_ngrams, log_probability
 from structens.ensembles.reliability_selection import likeness
+from structens.ensembles.slot_lattice import Candidates, best_path, marginals
 from structens.io.ensemble_file import load, save
 
 N_LABELS = 3
@@ -31,7 +37,9 @@ def tiny(draw):
 @given(tiny(), st.sampled_from(["closed", "open"]), st.sampled_from([1, 60]), st.sampled_from([0.05, 0.7, 4.0]))
 def test_expectation_maximisation_against_the_definition(made, vocabulary, n_iterations, shrinkage):
     X, rows, gold = made
-    model = DawidSkene(n_iterations=n_iterations, vocabulary=vocabulary, shrinkage=shrinkage, exponents=1.0).fit(X)
+    model = DawidSkene(
+        n_iterations=n_iterations, vocabulary=vocabulary, label_order=0, shrinkage=shrinkage, exponents=1.0
+    ).fit(X)
     code = {label: i for i, label in enumerate(model.labels_)}
     gap = len(code)
     slots = [[(j, code[said[i]]) for j, said in enumerate(row)] for row in rows for i in range(2)]
@@ -51,6 +59,87 @@ def test_expectation_maximisation_against_the_definition(made, vocabulary, n_ite
             (t, x) for row, t in zip(slots, truth, strict=True) for source, x in row if source == j and t is not None
         ]
         assert right >= sum(t == x for t, x in known) - 1e-9  # gold is counted as it is
+
+
+@settings(max_examples=15, deadline=None)
+@given(tiny(), st.sampled_from([1, 2]))
+def test_posteriors_with_ngrams_against_all_paths(made, order):
+    X, rows, _ = made
+    model = DawidSkene(n_iterations=6, label_order=order, exponents=1.0).fit(X)
+    X = model._recoded(X)
+    code = {label: i for i, label in enumerate(model.labels_)}
+    found, half = model._posteriors(model._slots(X), X), half_of(X.ids)
+    table = naive.confusion(counted(model), 3, len(code), model.shrinkage)
+    prior = naive.normed({t: model.truths_[t] + 0.5 for t in range(len(code) + 1)})
+    frequency = naive.normed({t: prior[t] for t in code.values()})
+    for i, row in enumerate(rows):
+        tree, joint = NGramTree(**model.ngrams_[half[i]]), {}
+        for path in itertools.product(code.values(), repeat=2):
+            joint[path] = np.exp(NGRAM_EXPONENT * log_probability(tree, np.array(path, np.int32)))
+            for s, t in enumerate(path):
+                joint[path] *= frequency[t] ** (1.0 - NGRAM_EXPONENT)
+                for j, said in enumerate(row):
+                    joint[path] *= table[j, t, code[said[s]]]
+        joint = naive.normed(joint)
+        for s, t in itertools.product(range(2), code.values()):
+            right = sum(p for path, p in joint.items() if path[s] == t)
+            at = found.label[2 * i + s] == t
+            assert found.probability[2 * i + s][at].sum() == pytest.approx(
+                right, abs=2e-3
+            )  # unlikely ones are left out
+
+
+def counted(model):
+    """A closed model's counts, by (source, truth, said)."""
+    return {key: c for key, c in np.ndenumerate(model.counts_) if c and key[0] < len(model.sources_)}
+
+
+def test_no_record_is_judged_by_ngrams_that_have_read_its_guess():
+    rng = np.random.default_rng(0)
+    guess, half = Ragged.of([rng.integers(0, 4, 6).tolist() for _ in range(20)]), half_of(range(20))
+    other = Ragged(np.where(half[guess.rows] == 0, 3 - guess.values, guess.values).astype(np.int32), guess.offsets)
+    before, after = (grow_halves(Texts(g, half, Ragged.of([[0, 1]])), 4, 3) for g in (guess, other))
+    assert all(np.array_equal(a, b) for a, b in zip(before[0], after[0], strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(before[1], after[1], strict=True))
+    offsets, score = np.arange(0, 61, 3), rng.normal(size=(60, 4))
+    c = Candidates(offsets, np.tile(np.arange(4, dtype=np.int32), (60, 1)), score)
+    found, path = halved_marginals(c, before, half, 0.8), halved_paths(c, before, half, 0.8)
+    for i in range(20):
+        one = slice(offsets[i], offsets[i + 1])
+        own = Candidates(np.array([0, 3]), c.label[one], score[one])
+        assert found.probability[one] == pytest.approx(marginals(own, before[half[i]], 0.8).probability)
+        assert path[one].tolist() == best_path(own, before[half[i]], 0.8).tolist()
+
+
+def test_ngrams_are_learnt_from_gold_text_and_guesses():
+    X, right = noisy(150, (0.05, 0.45, 0.5, 0.55), gold=False)
+    gold = X.with_gold(right)
+    guessed = DawidSkene().fit(X)
+    assert guessed.order_ >= 2  # each label tells the next
+    assert guessed.score(gold) > 0.99 > DawidSkene(label_order=0).fit(X).score(gold)
+    assert DawidSkene(decode="viterbi").fit(X).score(gold) > 0.99
+    some = DawidSkene().fit(X.with_gold([g if i < 40 else None for i, g in enumerate(right)]))
+    assert (some.n_gold_, some.score(gold[40:])) == (40, 1.0)
+    known = DawidSkene(label_order=3, text=[["t0", "t9"]]).fit(gold[:30])
+    place = {label: i for i, label in enumerate(known.labels_)}
+    expected = grow_ngrams(Ragged.of([[place[t] for t in row] for row in [*right[:30], ["t0", "t9"]]]), len(place), 3)
+    for tree in known.ngrams_:
+        assert all(np.array_equal(tree[name], part) for name, part in expected._asdict().items())
+    rng = np.random.default_rng(0)
+    lengths = rng.geometric(0.15, 60)
+    loose = ExpertPredictions.of({j: [[f"t{x}" for x in rng.integers(0, 4, n)] for n in lengths] for j in "ab"})
+    assert DawidSkene().fit(loose).order_ == 0  # nothing tells the next
+    assert DawidSkene(vocabulary="open").fit(X).order_ == 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([("closed", 0), ("open", 0), ("closed", 2)]))
+def test_likelihood_never_falls(seed, kind):
+    X, _ = noisy(40, (0.1, 0.3, 0.5, 0.6), gold=False, seed=seed)
+    model = DawidSkene(vocabulary=kind[0], label_order=kind[1], shrinkage=1e-9, exponents=1.0, n_iterations=15).fit(X)
+    steps = np.diff(model.log_likelihoods_[GROWN[-1] if kind[1] else 0 :])
+    assert len(steps) > 1
+    assert (steps >= (-0.05 if kind[1] else -2e-3)).all()  # candidates that become unlikely are left out
 
 
 answer = st.integers(-1, N_LABELS)

@@ -1,37 +1,57 @@
 """DawidSkene: how reliable each expert or worker is, learnt without gold, with some, or with gold alone.
 
 Expectation-maximisation slot by slot: the posterior of the truth given all answers, then the rates, or confusions, of
-all sources given the posteriors, and again. Gold, where there is some, is clamped. Where records name `workers`, rates
-are those of people, drawn to the pool's: thousands, each seen rarely. In open vocabularies a word is also the likelier
-the more often it stands in other records, and the closer the words of those who disagree are spelled.
+all sources given the posteriors, and again. Gold, where there is some, is clamped. In closed vocabularies the truth has
+label n-grams, learnt from gold, from text, and from the likeliest labels so far (`structens.ensembles.halved_ngrams`);
+posteriors are then those of forward-backward. Experts share mistakes, so that likelihoods count by an exponent. Where
+records name `workers`, rates are those of people, drawn to the pool's: thousands, each seen rarely.
 
-Sources: Dawid and Skene (1979); Zhang et al. (2014), one-coin model; Raykar et al. (2010), priors. The likelihood
-never falls (Dempster, Laird and Rubin, 1977) where shrinkage is next to nothing and exponents are 1.
+Sources: Dawid and Skene (1979); Zhang et al. (2014), one-coin model; Raykar et al. (2010), priors; Rabiner (1989),
+sequences. The likelihood never falls (Dempster, Laird and Rubin, 1977) where shrinkage is next to nothing and exponents
+are 1, and n-grams stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import GAP, ExpertPredictions, ParameterError, Slots
-from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, slot_labels
+from structens.core import GAP, Encoder, ExpertPredictions, ParameterError, Ragged, Slots
+from structens.core.predictions import encode_answers
+from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, known_to, slot_labels
 from structens.ensembles.confusions import Answers, Shrinkage, answers_of, coins, count_coins, count_said, tables
 from structens.ensembles.decoding import Decode
+from structens.ensembles.halved_ngrams import (
+    Texts,
+    best_order,
+    grow_halves,
+    half_of,
+    halved_marginals,
+    halved_paths,
+    joined,
+    slots_of_records,
+)
 from structens.ensembles.log_linear import Part, fit_exponents
+from structens.ensembles.ngram_tree import NGramTree, checked
 from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_candidates import Channel, candidates_of, features_of
-from structens.ensembles.slot_lattice import Candidates, marginals
+from structens.ensembles.slot_lattice import Candidates, Marginals, likely
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 from structens.ensembles.word_evidence import elsewhere, spelled_alike
 
 FEWEST_FOR_EXPONENTS = 20
 """Records with gold from which on exponents are learnt."""
-OPEN_EXPONENTS = (1.0, 1.0, 0.3, 0.0)
-"""Without gold, in open vocabularies: of likelihoods, of words spelled alike, of words elsewhere, added to GAP."""
+EXPONENTS = {"closed": 0.4, "open": 0.5}
+"""Of likelihoods, where they are not learnt: experts repeat each other's mistakes."""
+NGRAM_EXPONENT = 0.5
+"""Of n-grams, where it is not learnt."""
+ORDERS = (1, 2, 3, 4, 5)
+"""Of n-grams, from which "auto" chooses."""
+GROWN = (1, 2, 4)
+"""Rounds after which n-grams are learnt from the likeliest labels."""
 
 
 class DawidSkene(PosteriorEnsemble):
@@ -44,16 +64,22 @@ class DawidSkene(PosteriorEnsemble):
     vocabulary : {"auto", "closed", "open"}
         "closed": a confusion table for each source. "open": its rates of being right, leaving out and putting in.
         "auto" takes at most 256 labels for closed, unless records name workers.
+    label_order : int or "auto"
+        Order of the label n-grams, 0 for none; "auto" is 0 in open vocabularies, and else that of 1 to 5 under which
+        one half of the records finds the likeliest labels of the other half likeliest (1 is none).
+    text : sequence of answers, optional
+        Right sequences, of the type of the answers, for the n-grams.
     shrinkage : float
         Weight of the pool on a source's rates, in answers.
     exponents : "auto", or float > 0
-        Exponent of all likelihoods. "auto": learnt from gold where 20 records have some, with those of the evidence
-        about words; else 1, which takes experts for independent; 0.5 is better where they repeat each other's mistakes.
+        Exponent of all likelihoods; 1 takes experts for independent. "auto": learnt from gold where 20 records have
+        some, with those of the n-grams and of the evidence about words (spelling, and frequency in other records);
+        else 0.4 in closed vocabularies, 0.5 in open ones.
     align : {"auto", "always", "never"}
-    decode : {"marginal", "string", "mbr"} or MBR
+    decode : {"marginal", "viterbi", "string", "mbr"} or MBR
     restriction : "bio", "bioes", mapping, or None
     seed : int
-        Of the samples of "mbr".
+        Of the halves, and of the samples of "mbr".
 
     Attributes
     ----------
@@ -64,7 +90,12 @@ class DawidSkene(PosteriorEnsemble):
         Expected counts of each source, and a row of zeros for one that is not known.
     log_likelihoods_ : list of float
         After each round.
+    order_ : int
+        Of the n-grams.
     exponents_ : ndarray of float64
+        Of the likelihoods, in open vocabularies of spelling, of the prior, added to GAP, of the n-grams.
+    n_gold_ : int
+        Records whose gold was used.
 
     Raises
     ------
@@ -86,11 +117,14 @@ class DawidSkene(PosteriorEnsemble):
     spread_: NDArray[np.float64]
     exponents_: NDArray[np.float64]
     log_likelihoods_: list[float]
+    ngrams_: list[dict[str, NDArray[Any]]]
 
     def __init__(
         self,
         n_iterations: int = 20,
         vocabulary: str = "auto",
+        label_order: int | str = "auto",
+        text: Sequence[Any] | None = None,
         shrinkage: float = 4.0,
         exponents: str | float = "auto",
         align: str = "auto",
@@ -100,6 +134,8 @@ class DawidSkene(PosteriorEnsemble):
     ) -> None:
         self.n_iterations = n_iterations
         self.vocabulary = vocabulary
+        self.label_order = label_order
+        self.text = text
         self.shrinkage = shrinkage
         self.exponents = exponents
         self.align = align
@@ -113,7 +149,12 @@ class DawidSkene(PosteriorEnsemble):
         X = ExpertPredictions.of(X)
         X = X if y is None else X.with_gold(y)
         super().fit(X)
-        self.labels_ = list(X.alphabet.labels)
+        text = Ragged.of([])
+        if self.text is not None:
+            encoder = Encoder(X.alphabet.labels)
+            text, _ = encode_answers(encoder, list(self.text), X.unit)
+            X = X.recode(encoder.alphabet)
+        self.labels_, self.n_gold_ = list(X.alphabet.labels), int(X.has_gold.sum())
         n_labels = len(self.labels_)
         small = n_labels <= MOST_LABELS and X.workers is None
         self.closed_ = self.vocabulary == "closed" or (self.vocabulary == "auto" and small)
@@ -121,21 +162,21 @@ class DawidSkene(PosteriorEnsemble):
         named = sorted({str(w) for w in X.workers.ravel() if w is not None}) if X.workers is not None else X.names
         self.sources_ = list(named)
         slots = self._slots(X)
-        answers = self._answers(slots, X)
-        said = answers.said[answers.said >= 0]
+        evidence = _evidence(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
+        said = evidence.answers.said[evidence.answers.said >= 0]
         self.spread_ = np.bincount(said, minlength=n_labels + 1).astype(np.float64)
-        self.exponents_ = self._default_exponents(slots.n_experts)
-        gold = np.where(slots.gold == GAP, n_labels, np.where(slots.gold < GAP, -1, slots.gold)).astype(np.int32)
-        known = X.has_gold
-        if self.exponents == "auto" and known.sum() >= FEWEST_FOR_EXPONENTS:
-            self._maximise(slots, answers, np.full(len(gold), -1, np.int32))
-            self.exponents_ = self._learnt_exponents(slots, answers, gold, known)
-        self._maximise(slots, answers, gold)
+        self.learnt_, self.exponents_ = False, self._default_exponents(slots.n_experts)
+        if self.exponents == "auto" and self.n_gold_ >= FEWEST_FOR_EXPONENTS:
+            self._maximise(evidence, clamp=False)
+            self.learnt_, self.exponents_ = True, self._learnt_exponents(evidence)
+        self._maximise(evidence, clamp=True)
         return self
 
     def _check_options(self) -> None:
         if self.vocabulary not in VOCABULARIES:
             raise ParameterError(f"vocabulary must be one of {', '.join(VOCABULARIES)}; got {self.vocabulary!r}")
+        if self.label_order != "auto" and (isinstance(self.label_order, str) or self.label_order < 0):
+            raise ParameterError(f"label_order must be 'auto' or a number >= 0; got {self.label_order!r}")
         if not self.shrinkage > 0 or self.n_iterations < 1:
             rule = "shrinkage must be above 0 and n_iterations at least 1"
             raise ParameterError(f"{rule}; got {self.shrinkage!r} and {self.n_iterations!r}")
@@ -143,12 +184,13 @@ class DawidSkene(PosteriorEnsemble):
             raise ParameterError(f"exponents must be 'auto' or a number above 0; got {self.exponents!r}")
 
     def _default_exponents(self, p: int) -> NDArray[np.float64]:
-        if self.closed_:
-            each = 1.0 if isinstance(self.exponents, str) else self.exponents
-            return np.array([each] * (1 if self.by_worker_ else p) + [1.0, 0.0])
-        if isinstance(self.exponents, str):
-            return np.array(OPEN_EXPONENTS)
-        return np.array([self.exponents, 0.0, 1.0, 0.0])
+        each = (
+            EXPONENTS["closed" if self.closed_ else "open"]
+            if isinstance(self.exponents, str)
+            else float(self.exponents)
+        )
+        n_groups = int(self._groups(p).max(initial=0)) + 1
+        return np.array([each] * n_groups + [0.0] * (not self.closed_) + [1.0, 0.0, NGRAM_EXPONENT])
 
     def _answers(self, slots: Slots, X: ExpertPredictions) -> Answers:
         n, p = slots.labels.shape
@@ -176,86 +218,176 @@ class DawidSkene(PosteriorEnsemble):
     def _groups(self, p: int) -> NDArray[np.int64]:
         return np.arange(p) if self.closed_ and not self.by_worker_ else np.zeros(p, np.int64)
 
-    def _features(
-        self, slots: Slots, answers: Answers, label: NDArray[np.int32], evidence: list[NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Likelihoods by group, in open vocabularies words spelled alike, the prior, and 1 for GAP."""
-        made = features_of(answers, self._channel(answers.n_labels), label, self._groups(slots.n_experts))
-        if not self.closed_ and evidence:
-            alike, log_elsewhere = evidence
-            made[:, :, -2] = np.where(label == answers.n_labels, made[:, :, -2], log_elsewhere)
-            made = np.concatenate([made[:, :, :-2], alike[:, :, None], made[:, :, -2:]], axis=2)
-        return made
+    def _features(self, slots: Slots, answers: Answers, label: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Likelihoods by group, in open vocabularies words spelled alike, the prior, and 1 for GAP.
 
-    def _evidence(self, slots: Slots, answers: Answers, label: NDArray[np.int32]) -> list[NDArray[np.float64]]:
-        """What other records and other spellings say of words; it does not change with the rates."""
+        Where exponents are learnt, the prior in open vocabularies is the word's frequency in other records. Where they
+        are not, n-grams to the power e take the place of so much of the labels' frequencies: these stay to 1 - e.
+        """
+        channel, gap = self._channel(answers.n_labels), answers.n_labels
+        made = features_of(answers, channel, label, self._groups(slots.n_experts))
+        if not self.learnt_ and self.ngrams_:
+            stands = np.log1p(-np.exp(channel.log_prior[gap]))  # a label, not GAP
+            prior = (1.0 - float(self.exponents_[-1])) * (made[:, :, -2] - stands) + stands
+            made[:, :, -2] = np.where((label < 0) | (label == gap), made[:, :, -2], prior)
         if self.closed_:
-            return []
-        if not isinstance(self.exponents, str):
-            truths = np.broadcast_to(self._channel(answers.n_labels).log_prior, (1, answers.n_labels + 1))[0]
-            return [np.zeros(label.shape), truths[label]]
-        alike = spelled_alike(answers.said, label, slots.alphabet.labels)
-        return [alike, elsewhere(answers.said, label, slots.record, self.spread_, len(self.labels_))]
+            return made
+        alike = np.zeros(label.shape)
+        if self.learnt_:
+            alike = spelled_alike(answers.said, label, slots.alphabet.labels)
+            log_elsewhere = elsewhere(answers.said, label, slots.record, self.spread_, len(self.labels_))
+            made[:, :, -2] = np.where(label == gap, made[:, :, -2], log_elsewhere)
+        return np.concatenate([made[:, :, :-2], alike[:, :, None], made[:, :, -2:]], axis=2)
 
     def _candidates(self, slots: Slots, answers: Answers, gold: NDArray[np.int32] | None) -> NDArray[np.int32]:
         p = slots.n_experts
-        each = self.exponents_[:p] if len(self._groups(p)) and self._groups(p).any() else np.full(p, self.exponents_[0])
+        each = self.exponents_[:p] if self._groups(p).any() else np.full(p, self.exponents_[0])
         most = answers.n_labels + 1 if self.closed_ else p + 1
-        return candidates_of(answers, self._channel(answers.n_labels), each, gold, min(most, max(p + 1, 8)))
+        found = candidates_of(answers, self._channel(answers.n_labels), each, gold, min(most, max(p + 1, 8)))
+        if not self.aligned_:  # something stands in every slot
+            found[found == answers.n_labels] = -1
+        return found
 
-    def _maximise(self, slots: Slots, answers: Answers, gold: NDArray[np.int32]) -> None:
-        """Expectation-maximisation from the vote on, gold clamped."""
-        n_labels, p = answers.n_labels, slots.n_experts
-        shape = (answers.n_sources, n_labels + 1, n_labels + 1) if self.closed_ else (answers.n_sources, 5)
-        self.counts_, self.truths_ = np.zeros(shape), self.spread_.copy()
+    def _scored(self, slots: Slots, answers: Answers, label: NDArray[np.int32]) -> Candidates:
+        """Candidates with their scores, in the codes that the n-grams know."""
+        features = self._features(slots, answers, label)
+        score = np.where(label < 0, -np.inf, features @ self.exponents_[:-1])
+        if self.ngrams_:
+            ahead = np.where(label == answers.n_labels, 0.0, self._channel(answers.n_labels).log_prior[label])
+            score = np.where(likely(score, self.exponents_[-1] * ahead), score, -np.inf)
+        return Candidates(slots.offsets, known_to(slot_labels(label, answers.n_labels), len(self.labels_)), score)
+
+    def _marginals(self, candidates: Candidates, half: NDArray[np.int64]) -> Marginals:
+        return halved_marginals(candidates, self._trees(), half, float(self.exponents_[-1]))
+
+    def _trees(self) -> list[NGramTree]:
+        return [checked(NGramTree(**tree)) for tree in self.ngrams_]
+
+    def _maximise(self, evidence: Evidence, clamp: bool) -> None:
+        """Expectation-maximisation from the vote on; gold clamped, or of no use but to n-grams of the other half."""
+        slots, answers = evidence.slots, evidence.answers
+        n_labels = answers.n_labels
+        gold = evidence.gold if clamp else np.full_like(evidence.gold, -1)
+        shape = (n_labels + 1, n_labels + 1) if self.closed_ else (5,)
+        self.counts_, self.truths_ = np.zeros((answers.n_sources, *shape)), self.spread_.copy()
+        self.ngrams_, self.order_ = [], 0
         label = self._candidates(slots, answers, gold)
-        evidence = self._evidence(slots, answers, label)
         votes = np.zeros(label.shape)
-        for j in range(p):
+        for j in range(slots.n_experts):
             votes += label == answers.said[:, j : j + 1]
-        clamped = gold >= 0
-        right = label[clamped] == gold[clamped, None]
+        impossible = (gold >= 0)[:, None] & (label != gold[:, None])
         score = np.where(label < 0, -np.inf, 2.0 * votes)
+        now = Candidates(slots.offsets, slot_labels(label, n_labels), score)
+        grown = GROWN if self._may_grow() else ()
         log_likelihoods: list[float] = []
-        for _ in range(self.n_iterations + 1):
-            score[clamped] = np.where(right, score[clamped], -np.inf)
-            found = marginals(Candidates(slots.offsets, slot_labels(label, n_labels), score))
+        for turn in range(self.n_iterations + 1):
+            now.score[impossible] = -np.inf
+            found = self._marginals(now, evidence.half)
             log_likelihoods.append(float(found.log_total.sum()))
-            count = count_said if self.closed_ else count_coins
-            self.counts_ = count(answers, label, found.probability)
+            self.counts_ = (count_said if self.closed_ else count_coins)(answers, label, found.probability)
             chosen = label >= 0
-            self.truths_ = np.asarray(
-                np.bincount(label[chosen], found.probability[chosen], minlength=n_labels + 1), np.float64
-            )
-            if len(log_likelihoods) > 2 and abs(log_likelihoods[-1] - log_likelihoods[-2]) < 1e-5 * len(score):
+            self.truths_ = np.bincount(label[chosen], found.probability[chosen], n_labels + 1).astype(np.float64)
+            if turn in grown:
+                self._grow(evidence, label, found.probability, clamp)
+            steady = abs(log_likelihoods[-1] - log_likelihoods[max(turn - 1, 0)]) < 1e-5 * len(score)
+            if turn > max((1, *grown)) and steady:
                 break
-            if not self.closed_ and not isinstance(self.exponents, str):
-                evidence = self._evidence(slots, answers, label)
-            score = np.where(label < 0, -np.inf, self._features(slots, answers, label, evidence) @ self.exponents_)
+            now = self._scored(slots, answers, label)
         self.log_likelihoods_ = log_likelihoods[1:]
 
-    def _learnt_exponents(
-        self, slots: Slots, answers: Answers, gold: NDArray[np.int32], known: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """From gold, under rates that have not seen it."""
-        inside = np.flatnonzero(known)
-        chosen = slots[inside]
-        rows = np.repeat(slots.offsets[inside] - chosen.offsets[:-1], chosen.lengths) + np.arange(len(chosen.labels))
-        part = answers._replace(said=answers.said[rows], who=answers.who[rows])
-        truth = gold[rows]
-        label = self._candidates(chosen, part, truth)
-        lost = ~(part.said == truth[:, None]).any(axis=1)
-        label[lost], label[lost, 0] = -1, truth[lost]
-        features = self._features(chosen, part, label, self._evidence(chosen, part, label))
-        column = (label == truth[:, None]).argmax(axis=1)
-        codes = slot_labels(label, answers.n_labels)
+    def _may_grow(self) -> bool:
+        return self.closed_ if self.label_order == "auto" else int(self.label_order) > 0
+
+    def _grow(
+        self, evidence: Evidence, label: NDArray[np.int32], probability: NDArray[np.float64], clamp: bool
+    ) -> None:
+        """Learn n-grams from the likeliest labels, from gold, and from text."""
+        n_labels, record = evidence.answers.n_labels, evidence.slots.record
+        likeliest = label[np.arange(len(label)), probability.argmax(axis=1)]
+        units = (likeliest >= 0) & (likeliest < n_labels)
+        lengths = np.bincount(record[units], minlength=len(evidence.half))
+        texts = evidence.texts(Ragged.from_lengths(likeliest[units], lengths), clamp)
+        if not self.order_:
+            auto = self.label_order == "auto"
+            self.order_ = best_order(texts, n_labels, ORDERS) if auto else int(self.label_order)
+        self.ngrams_ = [dict(tree._asdict()) for tree in grow_halves(texts, n_labels, self.order_)]
+
+    def _learnt_exponents(self, evidence: Evidence) -> NDArray[np.float64]:
+        """From gold, under rates that have not seen it, and n-grams that have seen that of the other half."""
+        parts: list[Part] = []
+        trees: Sequence[NGramTree | None] = self._trees() or [None, None]
+        slots, answers = evidence.slots, evidence.answers
+        self.learnt_ = True
+        for k, tree in enumerate(trees):
+            inside = np.flatnonzero(evidence.known & (evidence.half == k))
+            rows, _ = slots_of_records(slots.offsets, inside)
+            if not len(rows):
+                continue
+            chosen, part = slots[inside], answers._replace(said=answers.said[rows], who=answers.who[rows])
+            truth = evidence.gold[rows]
+            label = self._candidates(chosen, part, truth)
+            lost = ~(part.said == truth[:, None]).any(axis=1)
+            if not self.closed_:
+                label[lost], label[lost, 0] = -1, truth[lost]
+            features, column = self._features(chosen, part, label), (label == truth[:, None]).argmax(axis=1)
+            parts.append(Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, tree))
         n_groups = int(self._groups(slots.n_experts).max(initial=0)) + 1
-        return fit_exponents([Part(chosen.offsets, codes, features, column, None)], n_groups)[:-1]
+        return fit_exponents(parts, n_groups)
 
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
-        answers = self._answers(slots, X)
+        answers, half = self._answers(slots, X), half_of(X.ids, self.seed)
         label = self._candidates(slots, answers, None)
-        features = self._features(slots, answers, label, self._evidence(slots, answers, label))
-        score = np.where(label < 0, -np.inf, features @ self.exponents_)
-        codes = slot_labels(label, answers.n_labels)
-        return Posteriors(codes, marginals(Candidates(slots.offsets, codes, score)).probability)
+        now = self._scored(slots, answers, label)
+        found = self._marginals(now, half)
+        path = None
+        if self.decode == "viterbi":
+            path = halved_paths(now, self._trees(), half, float(self.exponents_[-1]))
+        return Posteriors(slot_labels(label, answers.n_labels), found.probability, path)
+
+
+class Evidence(NamedTuple):
+    """All that is learnt from.
+
+    Attributes
+    ----------
+    slots : Slots
+    answers : Answers
+    gold : ndarray of int32, shape (n_slots,)
+        Truths, as in `Answers.said`; -1 for none.
+    known : ndarray of bool, shape (n_records,)
+        Records with gold.
+    half : ndarray of int64, shape (n_records,)
+        See `structens.ensembles.halved_ngrams`.
+    right : Ragged
+        Gold of each record, empty where there is none.
+    text : Ragged
+    """
+
+    slots: Slots
+    answers: Answers
+    gold: NDArray[np.int32]
+    known: NDArray[np.bool_]
+    half: NDArray[np.int64]
+    right: Ragged
+    text: Ragged
+
+    def texts(self, guess: Ragged, clamp: bool) -> Texts:
+        """What n-grams are learnt from: where gold is clamped, gold for both halves."""
+        free, known = np.flatnonzero(~self.known), np.flatnonzero(self.known)
+        right = self.right[known]
+        if clamp:
+            return Texts(guess[free], self.half[free], joined(right, self.text))
+        both = joined(guess[free], right)
+        return Texts(both, np.concatenate([self.half[free], self.half[known]]), self.text)
+
+
+def _evidence(slots: Slots, answers: Answers, X: ExpertPredictions, half: NDArray[np.int64], text: Ragged) -> Evidence:
+    n_labels = answers.n_labels
+    gold = np.where(slots.gold == GAP, n_labels, np.where(slots.gold < GAP, -1, slots.gold)).astype(np.int32)
+    known = X.has_gold
+    right = Ragged.from_lengths(np.zeros(0, np.int32), np.zeros(len(X), np.int64))
+    if known.any():
+        first = X.reference_offsets[:-1]
+        lengths = np.where(known, X.references.lengths[np.minimum(first, len(X.references) - 1)], 0)
+        right = Ragged.from_lengths(X.references[first[known]].values, lengths)
+    return Evidence(slots, answers, gold, known, half, right, text)

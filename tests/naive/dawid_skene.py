@@ -83,6 +83,8 @@ def expectation_maximisation(rows, gap, n_sources, rounds, *, closed, shrinkage,
     ----------
     rows : list of list of (int, int)
         Answers of each slot.
+    closed : bool
+        All labels may be right, but something stands in every slot; else one of those said is.
     gold : list of int or None, optional
         Truths of slots that are known.
     """
@@ -90,7 +92,7 @@ def expectation_maximisation(rows, gap, n_sources, rounds, *, closed, shrinkage,
     said = [x for row in rows for _, x in row]
     spread = [(said.count(x) + 0.5) / (len(said) + 0.5 * (gap + 1)) for x in range(gap + 1)]
     truths_of = [
-        set(range(gap + 1)) if closed else {x for _, x in row} | {g} - {None} for row, g in zip(rows, gold, strict=True)
+        set(range(gap)) if closed else {x for _, x in row} | {g} - {None} for row, g in zip(rows, gold, strict=True)
     ]
     clamp = [truths if g is None else {g} for truths, g in zip(truths_of, gold, strict=True)]
     posterior = [votes(row, truths) for row, truths in zip(rows, clamp, strict=True)]
