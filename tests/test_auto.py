@@ -141,6 +141,46 @@ def test_out_of_fold_answers_are_those_of_separate_fits():
         assert first == said.done.prediction.values.tolist()
 
 
+def crowd(n=40, seed=0):
+    """Answers of people, of whom every other guesses; who answers under which name changes from record to record."""
+    rng = np.random.default_rng(seed)
+    gold = [rng.integers(0, 4, 3).astype(str).tolist() for _ in range(n)]
+    who = np.stack([rng.permutation(8)[:5] for _ in range(n)])
+    said = {
+        f"a{j}": [g if who[i, j] % 2 else rng.integers(0, 4, 3).astype(str).tolist() for i, g in enumerate(gold)]
+        for j in range(5)
+    }
+    workers = {f"a{j}": [f"w{w}" for w in who[:, j]] for j in range(5)}
+    return ExpertPredictions.of(said, gold=gold, workers=workers)
+
+
+def test_crowds_are_answered_by_dawid_skene():
+    X = crowd()
+    blind = X.with_gold([None] * len(X))
+    model = AutoEnsemble().fit(blind)
+    assert model.explanation_ == "Dawid-Skene: no record has gold, and workers are named"
+    assert judged(model.combine(X).prediction, X).errors.sum() == 0
+    assert judged(MajorityVote().fit(X).combine(X).prediction, X).errors.sum() > 5
+    assert AutoEnsemble().fit(X.with_gold([*X.gold[:1], *[None] * 39])).chosen_ == "dawid-skene"
+    few = AutoEnsemble(("dawid-skene", "vote")).fit(X.with_gold([*X.gold[:6], *[None] * 34]))
+    assert few.chosen_ == "dawid-skene"
+    assert few.held_out_["dawid-skene"] == 0.0 < few.held_out_["vote"]
+    assert "dawid-skene" not in candidates_of(50, None, list(METHODS))
+
+
+def test_who_learns_without_gold_learns_from_the_fold_too_but_not_its_gold():
+    X = crowd(30)
+    known, others = X[:20], X[20:].with_gold([None] * 10).recode(X.alphabet)
+    fold = folds(known.ids, 4)
+    learning = Learning(align(known), known, False, fold, others)
+    said = learning.out_of_fold(make_ensemble("dawid-skene"))
+    for k in range(4):
+        hidden = [None if f == k else g for f, g in zip(fold.tolist(), known.gold, strict=True)]
+        whole = ExpertPredictions.concatenate([known.with_gold(hidden), others])
+        expected = make_ensemble("dawid-skene", align="never").fit(whole).predict(known[fold == k])
+        assert [said.done.answers[i] for i in np.flatnonzero(fold == k)] == expected
+
+
 class Peeping(MajorityVote):
     """Answers the gold, if the slots still show it when answers are asked for."""
 
@@ -375,7 +415,8 @@ def test_command_line(tmp_path, monkeypatch):
 def test_the_default_method():
     assert default_method(True, ["decode", "time_limit"]) == "auto"
     assert default_method(True, ["beta"]) == "mvote"
-    assert default_method(False, ["beta"]) == "rover"
+    assert default_method(False, ["beta"], workers=True) == "rover"
+    assert default_method(False, workers=True) == "auto"
     X = noisy(6)
     assert isinstance(make_ensemble("auto", tie="expert", seed=3).fit(X), AutoEnsemble)
     assert PathExpertEnsemble().fit(X).combine(X).record_confidence is None

@@ -241,7 +241,7 @@ def learnt(
         If an option given changes nothing.
     """
     n_gold = int(X.has_gold.sum())
-    tally.method = method or default_method(n_gold > 0, given)
+    tally.method = method or default_method(n_gold > 0, given, workers=X.workers is not None)
     if method is None:
         why = f", the default where {'there is' if n_gold else 'no record has'} gold"
         refuse_unused(given, [tally.method, *beside], chosen, why)

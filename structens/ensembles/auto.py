@@ -51,8 +51,9 @@ class OutOfTimeError(Exception):
 class AutoEnsemble(Ensemble):
     """The best of several methods, or their pool, by out-of-fold errors on the records with gold.
 
-    Without gold it votes: ROVER. With one record of gold it is H_MVote, with more the candidates are compared; see
-    `structens.ensembles.auto_candidates` for which, and for how it chooses.
+    Without gold it votes: ROVER, or where records name `workers` it is `DawidSkene`. With one record of gold it is
+    H_MVote, with more the candidates are compared; see `structens.ensembles.auto_candidates` for which, and for how it
+    chooses.
 
     Parameters
     ----------
@@ -146,7 +147,9 @@ class AutoEnsemble(Ensemble):
         self.restriction = restriction
 
     def fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
-        """Try the candidates on the records with gold, and learn the one taken; without gold nothing is learnt.
+        """Try the candidates on the records with gold, and learn the one taken.
+
+        Of the records without gold only `DawidSkene` learns, where they name workers.
 
         Parameters
         ----------
@@ -166,15 +169,18 @@ class AutoEnsemble(Ensemble):
         self.calibration_, self.labels_ = {}, list(X.alphabet.labels)
         known = X.has_gold
         n_gold = int(known.sum())
-        X = X if known.all() else X[known if n_gold else slice(0, 1)]
-        slots = self._slots(X)
-        names = candidates_of(n_gold, self.candidates, tuple(_methods()))
+        crowd = X.workers is not None
+        names = candidates_of(n_gold, self.candidates, tuple(_methods()), workers=crowd)
         if n_gold < 2 or not names:
-            self._take_untried(slots, X, "mvote" if n_gold else "rover", n_gold)
+            X = X if crowd else X[known if n_gold else slice(0, 1)]
+            self._take_untried(X, "dawid-skene" if crowd else "mvote" if n_gold else "rover", n_gold)
             return self
+        others = X[~known] if crowd and not known.all() else None
+        X = X if known.all() else X[known]
+        slots = self._slots(X)
         n_folds = self.n_folds or (N_FOLDS if slots.labels.size < MANY else N_FOLDS_OF_MANY)
         fold = folds(X.ids, min(n_folds, n_gold), self.seed)
-        self._choose(Learning(slots, X, self.aligned_, fold), names)
+        self._choose(Learning(slots, X, self.aligned_, fold, others), names)
         return self
 
     def _with_labels_of_text(self, X: ExpertPredictions) -> ExpertPredictions:
@@ -183,10 +189,11 @@ class AutoEnsemble(Ensemble):
         encode_answers(encoder, list(self.text or ()), X.unit)
         return X.recode(encoder.alphabet)
 
-    def _take_untried(self, slots: Slots, X: ExpertPredictions, name: str, n_gold: int) -> None:
+    def _take_untried(self, X: ExpertPredictions, name: str, n_gold: int) -> None:
         self.chosen_ = name
-        self.taken_ = learn_on(self._made(name), slots, X, self.aligned_)
+        self.taken_ = learn_on(self._made(name), self._slots(X), X, self.aligned_)
         why = "one record has gold" if n_gold else "no record has gold"
+        why += ", and workers are named" if name == "dawid-skene" else ""
         self.explanation_ = f"{_title(name)}: {why}"
 
     def _choose(self, learning: Learning, names: list[str]) -> None:

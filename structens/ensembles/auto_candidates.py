@@ -18,6 +18,7 @@ POOL = "pool"
 """Name of the log-linear pool of all candidates."""
 CANDIDATES: tuple[tuple[str, int], ...] = (
     (POOL, 10),
+    ("dawid-skene", 2),
     ("mvote", 2),
     ("sle", 2),
     ("confusion", 10),
@@ -30,11 +31,15 @@ CANDIDATES: tuple[tuple[str, int], ...] = (
 They are in the order of what they are worth with little gold: by the mean error of each learnt on 3 to 50 records of
 real data, and by how far it can be worse than the best expert (docs/auto.md).
 """
+CROWDS = ("dawid-skene",)
+"""Tried only where records name workers: experts that repeat each other's mistakes deceive it (docs/auto.md)."""
 CERTAIN_FROM = 100
 """Records with gold from which on the pool or the least error is taken, whatever the order of preference."""
 
 
-def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+def candidates_of(
+    n_gold: int, asked: Sequence[str] | None, known: Sequence[str], *, workers: bool = False
+) -> list[str]:
     """Methods to try, the most useful first.
 
     Parameters
@@ -45,6 +50,8 @@ def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]
         Those of the user; then no others.
     known : sequence of str
         Methods that there are.
+    workers : bool
+        Whether records name them.
 
     Raises
     ------
@@ -61,7 +68,8 @@ def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str]
             if name not in known:
                 raise ParameterError(f"candidates must be of {', '.join(known)}; got {name!r}")
         return list(dict.fromkeys(asked))
-    return [name for name, fewest in CANDIDATES if n_gold >= fewest and name in known]
+    able = [name for name in known if workers or name not in CROWDS]
+    return [name for name, fewest in CANDIDATES if n_gold >= fewest and name in able]
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,8 @@ _NO_OPTION = "it is for base "
 """What the commands have no option for, so that only another method would help."""
 
 
-def default_method(has_gold: bool, given: Collection[str] = ()) -> str:
-    """The method taken when none is asked for: auto where there is gold, ROVER where there is none.
+def default_method(has_gold: bool, given: Collection[str] = (), *, workers: bool = False) -> str:
+    """The method taken when none is asked for: auto where there is gold or workers are named, else ROVER.
 
     Where options are given that auto has not, it is H_MVote in place of auto: most of them are its own.
 
@@ -148,12 +148,14 @@ def default_method(has_gold: bool, given: Collection[str] = ()) -> str:
     has_gold : bool
     given : collection of str
         Options given.
+    workers : bool
+        Whether records say who gave each answer.
 
     Examples
     --------
-    >>> default_method(True), default_method(True, ["tie"]), default_method(False)
-    ('auto', 'mvote', 'rover')
+    >>> default_method(True), default_method(True, ["tie"]), default_method(False), default_method(False, workers=True)
+    ('auto', 'mvote', 'rover', 'auto')
     """
-    if not has_gold:
-        return "rover"
-    return "auto" if _known("auto").issuperset(given) else "mvote"
+    if (has_gold or workers) and _known("auto").issuperset(given):
+        return "auto"
+    return "mvote" if has_gold else "rover"

@@ -64,12 +64,15 @@ class Learning:
         Whether the slots come from alignment.
     fold : ndarray of int64, shape (n,)
         Number of each record's fold, from 0.
+    others : ExpertPredictions, optional
+        Records without gold, in the same alphabet, for methods that learn from them too.
     """
 
     slots: Slots
     X: ExpertPredictions
     aligned: bool
     fold: NDArray[np.int64]
+    others: ExpertPredictions | None = None
 
     @property
     def n_folds(self) -> int:
@@ -77,7 +80,14 @@ class Learning:
         return int(self.fold.max()) + 1
 
     def learnt(self, ensemble: Ensemble, outside: int | None = None) -> Ensemble:
-        """Let an ensemble learn from all records, or from those outside a fold."""
+        """Let an ensemble learn from all records, or from those outside a fold.
+
+        One that learns from records without gold as well has the others too, and those of the fold without their gold.
+        """
+        if learns_without_gold(ensemble):
+            X = self.X if outside is None else hide_gold(self.X, self.fold == outside)
+            whole = X if self.others is None else ExpertPredictions.concatenate([X, self.others])
+            return learn_on(ensemble, self.slots, whole, self.aligned)
         if outside is None:
             return learn_on(ensemble, self.slots, self.X, self.aligned)
         slots, X, _ = part(self.slots, self.X, np.flatnonzero(self.fold != outside))
@@ -102,7 +112,7 @@ class Learning:
         ['y', 'y', 'y', 'y', 'y', 'y']
         """
         blind, unknown = without_gold(self.slots, self.X)
-        if not ensemble.needs_gold:
+        if not ensemble.needs_gold and not learns_without_gold(ensemble):
             return say(learn_on(ensemble, blind, unknown, self.aligned), blind, unknown)
         rows, places_of_slots, parts, opinions = [], [], [], []
         for k in range(self.n_folds):
@@ -132,13 +142,37 @@ def learn_on(ensemble: Ensemble, slots: Slots, X: ExpertPredictions, aligned: bo
     aligned : bool
         Whether the slots come from alignment.
     """
-    if type(ensemble).fit not in (Ensemble.fit, MajorityVote.fit):  # it looks at more than slots
+    if _has_own_fit(ensemble):  # it looks at more than slots
         ensemble.align = "always" if aligned else "never"
         return ensemble.fit(X)
     ensemble.names_, ensemble.aligned_ = X.names, aligned
     if ensemble.needs_gold:
         ensemble._learn(slots, X)
     return ensemble
+
+
+def learns_without_gold(ensemble: Ensemble) -> bool:
+    """Whether it learns from records without gold, as expectation-maximisation does."""
+    return _has_own_fit(ensemble) and not ensemble.needs_gold
+
+
+def _has_own_fit(ensemble: Ensemble) -> bool:
+    return type(ensemble).fit not in (Ensemble.fit, MajorityVote.fit)
+
+
+def hide_gold(X: ExpertPredictions, hidden: NDArray[np.bool_]) -> ExpertPredictions:
+    """The same records, the gold of some unknown.
+
+    Examples
+    --------
+    >>> X = ExpertPredictions.of({"a": ["cat", "dig"]}, gold=["cat", "dog"], alternatives=[["cats"], []])
+    >>> hide_gold(X, np.array([True, False])).gold, hide_gold(X, np.array([False, True])).references.to_list()
+    ([None, 'dog'], [[0, 1, 2], [0, 1, 2, 7]])
+    """
+    n_each = np.diff(X.reference_offsets)
+    kept = X.references[np.flatnonzero(np.repeat(~hidden, n_each))]
+    offsets = np.append(0, np.cumsum(np.where(hidden, 0, n_each)))
+    return replace(X, references=kept, reference_offsets=offsets.astype(np.int64))
 
 
 def without_gold(slots: Slots, X: ExpertPredictions) -> tuple[Slots, ExpertPredictions]:
