@@ -1,6 +1,7 @@
 """Checks of the acceptance cases of families 2 and 3: reading, and metrics."""
 
 import gzip
+import io
 import json
 import math
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 from case_adapter import check, option, row_of
 from run_cli import lines, run
 
+from structens.cli.collect import name_and_path
 from structens.core import DataError, ExpertPredictions, ParameterError
+from structens.io import read_conllu
 from structens.losses import edit_counts, edit_distance
 
 
@@ -34,6 +37,13 @@ def carriage_returns(case):
         Path(name.replace(".txt", ".jsonl")).write_bytes(line.encode())
     row = row_of(run("evaluate", "hyp.jsonl", "--gold", "ref.jsonl", "--json"))
     assert (row["errors"], row["reference_length"], row["rate"]) == (0, case.values["ref_len"], case.values["rate"])
+    case.write()
+    run("collect", "-e", "hyp.txt", "--gold", "ref.txt", "--format", "kaldi", "-o", "both.jsonl")
+    row = row_of(run("evaluate", "both.jsonl", "--json"))
+    assert (row["errors"], row["reference_length"]) == (0, case.values["ref_len"])
+    word = "\t".join(["1", "a", *"____", "0", *"___"])
+    read = [read_conllu(io.BytesIO((word + end + end).encode()), "FORM") for end in ("\n", "\r\n")]
+    assert [one.gold for one in read] == [[["a"]], [["a"]]]
 
 
 @check("PARSE-03")
@@ -192,9 +202,13 @@ def alternatives(case):
         said, expected = case.files[name].split(), case.values[name]
         record = {"id": "u1", "gold": golds[0], "gold_alternatives": golds[1:], "prediction": said}
         Path("pairs.jsonl").write_text(lines(record))
-        row = row_of(run("evaluate", "pairs.jsonl", "--json"))
-        assert row["errors"] == expected["errors"]
-        assert row["reference_length"] == expected.get("ref_len", row["reference_length"])
+        Path("ref.trn").write_text(case.files["ref"] + " (u1)")
+        Path("hyp.trn").write_text(case.files[name] + " (u1)")
+        run("collect", "-e", "hyp.trn", "--gold", "ref.trn", "-o", "both.jsonl")
+        for file in ("pairs.jsonl", "both.jsonl"):
+            row = row_of(run("evaluate", file, "--json"))
+            assert row["errors"] == expected["errors"]
+            assert row["reference_length"] == expected.get("ref_len", row["reference_length"])
     for name, key in (("hyp1", "naive_hyp1"), ("hyp2", "naive_hyp2")):
         record = {"id": "u1", "gold": case.files["ref"], "prediction": case.files[name]}
         Path("pairs.jsonl").write_text(lines(record))
@@ -213,6 +227,8 @@ def ignored_tokens(case):
 @check("METR-14")
 def files_without_ids(case):
     case.write()
+    said = run("collect", "-e", "hyp.txt", "--gold", "ref.txt", "-o", "o.jsonl")
+    said.refused("hyp.txt: it has 1 lines, but ref.txt has 2; plain lines are joined by number")
     run("evaluate", "hyp.txt", "--gold", "ref.txt").refused("hyp.txt:1:", "not valid JSON")
     for name in case.files:
         tokens = [{"tokens": line.split()} for line in case.files[name].splitlines()]
@@ -220,3 +236,53 @@ def files_without_ids(case):
     run("evaluate", "hyp.jsonl", "--gold", "ref.jsonl").refused("there is no id")
     with pytest.raises(DataError, match="2 gold answers for 1 records"):
         ExpertPredictions.of({"hyp": ["a b"]}, gold=["a b", "c d"])
+
+
+@check("PARSE-17")
+def segments_have_labels(case):
+    case.write()
+    Path("hyp.stm").write_text("rec1 1 spk1 0.00 1.50 good day\n")
+    run("collect", "-e", "hyp.stm", "--gold", "ref.stm", "-o", "both.jsonl")
+    rows = [json.loads(line) for line in Path("both.jsonl").read_text().splitlines()]
+    assert [row["gold"] for row in rows] == [case.values["segment1"], ["bye"]]
+    assert [row["id"].split("-")[1] for row in rows] == ["1", "A"]
+    found = run("evaluate", "both.jsonl", "--json", "--present-only")
+    assert (row_of(found)["errors"], row_of(found)["rate"]) == (case.values["errors"], case.values["rate"])
+
+
+@check("PARSE-18")
+def ranges_and_empty_nodes_are_no_words(case):
+    case.write()
+    read = read_conllu("s.conllu")
+    assert read.gold == [case.values["upos"]]
+    assert len(read.sequences[0]) == case.values["words"]
+    run("collect", "-e", "s.conllu", "-o", "e.jsonl")
+    (row,) = (json.loads(line) for line in Path("e.jsonl").read_text(encoding="utf-8").splitlines())
+    assert row == {"id": "q1", "experts": {"s": case.values["upos"]}, "tokens": ["Da", "me", "lo", "ya"]}
+
+
+@check("PARSE-20")
+def columns_are_parted_by_tabs(case):
+    case.write()
+    n = case.values["bad_columns"]
+    said = run("collect", "-e", "bad.conllu", "-o", "o.jsonl").refused(f"bad.conllu:{case.values['bad_line']}:")
+    assert f"the line has {n} columns, CoNLL-U has 10; columns are parted by one tab" in said
+    assert not Path("o.jsonl").exists()
+    assert read_conllu("good.conllu").sequences == [case.values["good_forms"]]
+
+
+@check("PARSE-21")
+def kaldi_text(case):
+    case.write()
+    run("collect", "-e", "k=text", "-o", "e.jsonl")
+    rows = [json.loads(line) for line in Path("e.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["id"]: row["experts"]["k"] for row in rows} == case.values
+
+
+@check("CLI-06")
+def names_end_at_the_first_equals_sign(case):
+    for name, path in case.values.items():
+        assert f"--expert {name}={path}" in case.input["cmd"]
+        assert name_and_path(f"{name}={path}") == (name, path)
+    Path("b=1.trn").write_text("x (u1)\n")
+    assert run("collect", "-e", "B=b=1.trn").rows == [{"id": "u1", "experts": {"B": ["x"]}}]

@@ -9,7 +9,7 @@ import pytest
 from run_cli import GREEK, put, records, run
 
 import structens
-from structens.cli import combine, evaluate, fit, tag, train
+from structens.cli import collect, combine, evaluate, fit, tag, train
 from structens.ensembles import METHODS
 from structens.evaluate import compare_counts, count_errors
 from structens.io import DataWarning
@@ -225,6 +225,7 @@ def test_readers_warnings_become_notes():
 
 ELSEWHERE = {
     "add": "taggers of honest_tags and add_experts",
+    "expert": "experts of structens.io.collect; an option is repeated, so it has the name of one",
     "file": "path of read_records",
     "files": "paths of read_records and read_sequences",
     "output": "path of write_predictions and save",
@@ -252,6 +253,7 @@ def parameters():
     """Name -> defaults of the parameters of the Python functions and classes behind the commands."""
     from structens.boosting import AdaBoostMH, HammingTree
     from structens.ensembles import honest_tags
+    from structens.io import collect as collect_files
     from structens.io import read_sequences, read_tagged
 
     behind = [
@@ -277,6 +279,7 @@ def parameters():
         structens.save,
         structens.load,
         structens.render,
+        collect_files,
         read_sequences,
     ]
     found = {}
@@ -286,7 +289,7 @@ def parameters():
     return found
 
 
-@pytest.mark.parametrize("command", [combine.combine, fit.fit, evaluate.evaluate, train.train, tag.tag])
+@pytest.mark.parametrize("command", [combine.combine, fit.fit, evaluate.evaluate, train.train, tag.tag, collect.collect])
 def test_every_option_is_a_parameter_of_the_same_name(command):
     known, options = parameters(), dict(inspect.signature(command).parameters)
     options.pop("ctx", None)  # typer's own

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from structens.cli import automaton, combine, evaluate, fit, tag, train
+from structens.cli import automaton, collect, combine, evaluate, fit, tag, train
 
 app = typer.Typer(
     name="structens",
@@ -30,7 +30,9 @@ app.command("combine", epilog="Example: structens combine experts.jsonl -o combi
 app.command("fit", epilog="Example: structens fit labelled.jsonl -o tagger.structens --method mvote")(fit.fit)
 app.command("evaluate", epilog="Example: structens evaluate combined.jsonl --gold gold.jsonl")(evaluate.evaluate)
 app.command("automaton", epilog="Example: structens automaton experts.jsonl --id w1 -o w1.svg")(automaton.automaton)
-
+app.command("collect", epilog="Example: structens collect -e a=a.trn -e b=b.ctm --gold ref.stm -o experts.jsonl")(
+    collect.collect
+)
 app.command("train", epilog="Example: structens train train.conllu -o words.structens --folds 5")(train.train)
 app.command("tag", epilog="Example: structens tag new.conllu -m words.structens -o experts.jsonl")(tag.tag)
 

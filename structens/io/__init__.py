@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from structens.core.fingerprint import fingerprint
 from structens.io.batch import RecordBatch
+from structens.io.collect import Collected, collect
 from structens.io.model_file import FORMAT_VERSION, read_model, write_model
 from structens.io.normalize import Folder, Folding, Surface, printed_units
 from structens.io.output import atomic_output
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT_VERSION",
+    "Collected",
     "DataWarning",
     "FoldStore",
     "Folder",
@@ -41,6 +43,7 @@ __all__ = [
     "TaggedSequences",
     "atomic_output",
     "check_kept",
+    "collect",
     "const_fst_bytes",
     "fingerprint",
     "iter_kaldi_lattices",
