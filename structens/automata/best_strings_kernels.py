@@ -75,7 +75,8 @@ def search_kernel(arcs, first, mass, admissible, queue, max_expansions, ended, p
         queue.state[i] = first[i]
         queue.mass[i] = mass[i]
     queue.used[2] = len(first)
-    _put(queue, mass.sum(), -1, -1, admissible.start, 0, len(first), 0)
+    none, zero = np.int64(-1), np.int64(0)  # literals would compile `_put` three times
+    _put(queue, mass.sum(), none, none, np.int64(admissible.start), zero, len(first), zero)
     count, n_expansions = 0, 0
     while queue.used[1] > 0:
         best = _pop(queue)
@@ -124,10 +125,11 @@ def _expand(arcs, admissible, queue, best):  # type: ignore[no-untyped-def]
         for k in range(group[1, a], group[0, a]):
             bound += queue.mass[k]
         if bound > 0.0:
-            _put(queue, bound, best, a, follower[a], group[1, a], group[0, a], 0)
+            _put(queue, bound, best, a, np.int64(follower[a]), group[1, a], group[0, a], np.int64(0))
         group[0, a] = 0
     if stopping > 0.0 and admissible.is_final[q_label]:
-        _put(queue, stopping, best, -1, q_label, 0, 0, 1)
+        none, zero = np.int64(-1), np.int64(0)
+        _put(queue, stopping, best, none, q_label, zero, zero, np.int64(1))
     return True
 
 

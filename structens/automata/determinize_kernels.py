@@ -61,7 +61,7 @@ def expand(machine, work):  # type: ignore[no-untyped-def]
     residual, final, semiring = work.residual, machine.final, machine.semiring
     while progress[1] < progress[0]:
         subset = progress[1]
-        n_moves = 0
+        n_moves = np.int64(0)  # a literal 0 would compile what takes it once more
         for i in range(ends[subset], ends[subset + 1]):
             n_moves += offsets[state[i] + 1] - offsets[state[i]]
         if progress[0] + n_moves > len(work.hash):
@@ -150,7 +150,7 @@ def _follow(machine, work, key, paid, n_moves):  # type: ignore[no-untyped-def]
                 cost = _plus(semiring, cost, mass)
         if size == begin:
             continue
-        mixed = 0
+        mixed = np.int64(0)
         for k in range(begin, size):
             if semiring == _REAL:
                 residual[k] /= cost

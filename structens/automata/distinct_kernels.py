@@ -142,7 +142,7 @@ def _read(machine, search, before, label):  # type: ignore[no-untyped-def]
     mark = progress[_MARK]
     limit = search.best[0] + _SAME * (1 + abs(search.best[0])) if progress[_BEST] == len(search.best) else np.inf
     if label == ROOT:
-        size = _relax(entry, entry_cost, marks, mark, size, before, 0.0, -1, -1)
+        size = _relax(entry, entry_cost, marks, mark, size, before, 0.0, np.int64(-1), np.int64(-1))
     else:
         for i in range(prefix[before], prefix[before + 1]):
             q = entry[i, 0]

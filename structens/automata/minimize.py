@@ -101,7 +101,7 @@ def _merge(offsets, target, label, code, ending, members, table):  # type: ignor
     """From the last state to the first: the state already seen with the same final weight and transitions, if any."""
     mask = len(table) - 1
     for q in range(len(ending) - 1, -1, -1):
-        mixed = _mix(_mix(0, ending[q]), ending[q] >> 31)
+        mixed = _mix(_mix(np.int64(0), ending[q]), ending[q] >> 31)
         for e in range(offsets[q], offsets[q + 1]):
             mixed = _mix(_mix(mixed, label[e]), members[target[e]])
             mixed = _mix(_mix(mixed, code[e]), code[e] >> 31)

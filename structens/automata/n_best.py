@@ -225,7 +225,7 @@ def _enumerate(offsets, target, weight, final, start, lists, found, n_found):  #
             e = entry[last, 0]
             if e != _STOP and entry[entry[last, 1], 2] != _NONE:
                 tail = entry[entry[last, 1], 2]
-                _add(q, weight[e] + entry_cost[tail], e, tail, lists)
+                _add(q, weight[e] + entry_cost[tail], np.int64(e), np.int64(tail), lists)
             _take(q, lists)
         found[i] = state[start, 1]
     return len(found)
@@ -237,11 +237,11 @@ def _open(offsets, target, weight, final, q, lists):  # type: ignore[no-untyped-
     lists.state[q, 0], lists.state[q, 1] = _NONE, q
     taken = lists.entry[q, 0]
     if taken != _STOP and final[q] < np.inf:
-        _add(q, final[q], _STOP, _NONE, lists)
+        _add(q, final[q], np.int64(_STOP), np.int64(_NONE), lists)
     for e in range(offsets[q], offsets[q + 1]):
         cost = weight[e] + lists.entry_cost[target[e]]
         if e != taken and cost < np.inf:
-            _add(q, cost, e, target[e], lists)
+            _add(q, cost, np.int64(e), np.int64(target[e]), lists)
 
 
 @njit(cache=True)

@@ -77,7 +77,7 @@ def top_sort(
         raise AutomatonError("state numbers start at 0; a negative one was given")
     state = np.arange(size, dtype=np.int64)
     if not (targets > sources).all():
-        depth, n_sorted = depths(sources, targets, size)
+        depth, n_sorted = depths(np.ascontiguousarray(sources), np.ascontiguousarray(targets), size)
         if n_sorted < size:
             raise AutomatonError(f"only acyclic automata are used; this one has the cycle {_cycle(sources, targets)}")
         state = np.lexsort((state, depth))

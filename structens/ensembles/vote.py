@@ -57,7 +57,7 @@ def vote(labels: NDArray[np.int32], weights: NDArray[np.float64], *, draw: NDArr
     ([4, 4], [0.6, 0.5], [False, True], [0, 0])
     """
     out, lots = _nothing_decided(len(labels), draw)
-    _vote(np.ascontiguousarray(labels), np.ascontiguousarray(weights, np.float64), lots, *out)
+    _vote(np.ascontiguousarray(labels), np.require(weights, np.float64, ("C", "W")), lots, *out)
     return out
 
 
@@ -155,7 +155,7 @@ def rover_shares(
     """
     out = np.empty(labels.shape)
     rule = np.array([alpha, null_confidence, float(maximum)])
-    weights = np.ascontiguousarray(weights, np.float64)
+    weights = np.require(weights, np.float64, ("C", "W"))  # kernels are compiled once more for what cannot be written
     _shares(np.ascontiguousarray(labels), weights, np.ascontiguousarray(confidence, np.float64), rule, out)
     return out
 

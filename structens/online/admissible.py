@@ -184,7 +184,9 @@ class AdmissiblePaths:
         part = np.zeros((len(reach), self.labels.shape[1]))
         scratch = (reach, onward, np.zeros(reach.shape), np.zeros(reach.shape), part)
         labels, cuts = np.ascontiguousarray(self.labels), (self.run_offsets, self.runs)
-        paths_kernel(labels, np.ascontiguousarray(weights), there, cuts, self._tables, scratch, choice, out)
+        paths_kernel(
+            labels, np.ascontiguousarray(weights), np.ascontiguousarray(there), cuts, self._tables, scratch, choice, out
+        )
         return out
 
     @property

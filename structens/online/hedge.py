@@ -37,7 +37,8 @@ def play(rounds: Rounds, eta: float) -> NDArray[np.float64]:
     """
     out = np.zeros(rounds.n_rounds)
     cumulative = np.zeros(rounds.n_parameters)
-    play_kernel(rounds.loss, rounds.parameter, rounds.offsets, rounds.scale, eta, cumulative, out)
+    loss = np.ascontiguousarray(rounds.loss)
+    play_kernel(loss, rounds.parameter, rounds.offsets, rounds.scale, eta, cumulative, out)
     return out
 
 
@@ -62,7 +63,8 @@ def cumulative_at(rounds: Rounds, times: NDArray[np.int64]) -> NDArray[np.float6
     """
     out = np.zeros((len(times), rounds.n_parameters))
     times = np.ascontiguousarray(times, dtype=np.int64)
-    cumulative_kernel(rounds.loss, rounds.parameter, rounds.offsets, rounds.scale, times, out)
+    loss = np.ascontiguousarray(rounds.loss)
+    cumulative_kernel(loss, rounds.parameter, rounds.offsets, rounds.scale, times, out)
     return out
 
 

@@ -52,7 +52,8 @@ def average_weights(rounds: Rounds, eta: float, start: int) -> NDArray[np.float6
     p = rounds.n_experts
     out = np.zeros((rounds.n_parameters // p, p))
     cumulative = np.zeros(rounds.n_parameters)
-    average_kernel(rounds.loss, rounds.parameter, rounds.offsets, rounds.scale, eta, start, cumulative, out)
+    loss = np.ascontiguousarray(rounds.loss)
+    average_kernel(loss, rounds.parameter, rounds.offsets, rounds.scale, eta, start, cumulative, out)
     return out
 
 
@@ -85,7 +86,8 @@ def slot_thetas(
     n_later = rounds.n_rounds - candidates - (0 if corrected else 1)
     if rounds.by_slot:
         sums = np.zeros(rounds.n_rounds)
-        later_losses_kernel(rounds.loss, rounds.parameter, rounds.offsets, rounds.scale, eta, corrected, sums)
+        loss = np.ascontiguousarray(rounds.loss)
+        later_losses_kernel(loss, rounds.parameter, rounds.offsets, rounds.scale, eta, corrected, sums)
         later: NDArray[np.float64] = sums[candidates] / n_later
         return later
     out = np.zeros(len(candidates))

@@ -106,10 +106,12 @@ def average_kernel(loss, parameter, offsets, scale, eta, start, cumulative, out)
                 counted[c] = t + 1
         for s in range(offsets[t], offsets[t + 1]):
             _charge(loss[s], parameter[s], scale[t], cumulative)
-    ids = np.arange(p)
+    ids = np.empty(p, np.int32)
     for c in range(n_contexts):
         if counted[c] < n_rounds:
-            _flows_of_slot(cumulative, c * p + ids, eta, flow)
+            for j in range(p):
+                ids[j] = c * p + j
+            _flows_of_slot(cumulative, ids, eta, flow)
             out[c] += (n_rounds - counted[c]) * flow
         out[c] /= n_rounds - start
 

@@ -60,7 +60,7 @@ def leader_losses(rounds: Rounds, how: Perturbation) -> NDArray[np.float64]:
     u = uniforms(key[:, None], how.names(np.maximum(rounds.parameter, 0)))
     out, cumulative = np.zeros(rounds.n_rounds), np.zeros(rounds.n_parameters)
     shift = noise_of(how.noise, how.epsilon, u)
-    _play(rounds.loss, rounds.parameter, rounds.offsets, rounds.scale, shift, u, cumulative, out)
+    _play(np.ascontiguousarray(rounds.loss), rounds.parameter, rounds.offsets, rounds.scale, shift, u, cumulative, out)
     return out
 
 
