@@ -63,13 +63,17 @@ def signals_leave_the_old_output(case):
     Path("learn.jsonl").write_text(many(100))
     assert run("fit", "learn.jsonl", "-o", "m.structens", "-q", "--method", "mvote").code == 0
     model = str(Path("m.structens").resolve())
-    for k, args in enumerate((["combine", "-", "-m", model], ["combine", "-"], ["fit", "-"])):
-        signals = {signal.SIGINT: case.values["exit_sigint"], signal.SIGTERM: 143}
+    status = {signal.SIGINT: case.values["exit_sigint"], signal.SIGTERM: 143}
+    both, one, other = [signal.SIGINT, signal.SIGTERM], [signal.SIGINT], [signal.SIGTERM]
+    for k, (args, numbers) in enumerate(
+        ((["combine", "-", "-m", model], both), (["combine", "-"], one), (["fit", "-"], other))
+    ):
+        signals = {number: status[number] for number in numbers}
         folders = {number: Path(f"{k}-{number}") for number in signals}
         running = {number: started([*args, "-o", "out.jsonl"], folder) for number, folder in folders.items()}
-        for number, status in signals.items():
+        for number, expected in signals.items():
             code, out, err = interrupted(running[number], number, folders[number], writes="-m" in args)
-            assert (code, out) == (status, b"")
+            assert (code, out) == (expected, b"")
             assert err == "structens: interrupted; no output file was changed\n"
             assert (folders[number] / "out.jsonl").read_text() == "old"
             assert len(os.listdir(folders[number])) == 1 + case.values["leftover_files"]

@@ -1,12 +1,13 @@
 """What a command refuses because something else has settled it, or because it would destroy an input."""
 
 import json
+import shutil
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from run_cli import run
+from run_cli import lines, run
 
 import structens as st
 from structens.core import ModelError
@@ -17,15 +18,25 @@ GOLD = ["cat", "dog", "sun", "map", "tip", "log"] * 3
 X = st.ExpertPredictions.of({"a": GOLD, "b": ["cut", "dig", "sin", "mop", "tap", "lag"] * 3, "c": GOLD}, gold=GOLD)
 
 
+ROWS = [
+    {"id": i, "experts": {name: X[name][i] for name in X.names}, "gold": GOLD[i], "kind": "x"} for i in range(len(X))
+]
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    """A file of records and a model of auto learnt from them, once for all tests."""
+    folder = tmp_path_factory.mktemp("learnt")
+    (folder / "e.jsonl").write_text(lines(*ROWS))
+    assert run("fit", folder / "e.jsonl", "-o", folder / "m.structens", "-q").code == 0
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(learnt, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [
-        {"id": i, "experts": {name: X[name][i] for name in X.names}, "gold": GOLD[i], "kind": "x"}
-        for i in range(len(X))
-    ]
-    Path("e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run("fit", "e.jsonl", "-o", "m.structens", "-q").code == 0
+    for path in learnt.iterdir():
+        shutil.copy(path, tmp_path)
     return tmp_path
 
 
@@ -76,7 +87,7 @@ def test_evaluate_says_what_is_missing(folder):
     assert "none of the 1 records has gold" in run("evaluate", "no.jsonl").err
     assert "no record has the field 'nope'" in run("evaluate", "e.jsonl", "--by", "nope").err
     assert run("evaluate", "e.jsonl", "--alignment").code == 2
-    run("combine", "e.jsonl", "-o", "out.jsonl", "-q")
+    run("combine", "e.jsonl", "-o", "out.jsonl", "-q", "--method", "vote")
     assert "what combine writes" in run("combine", "out.jsonl").err
     assert run("evaluate", "out.jsonl", "--gold", "out.jsonl").code == 1
 
