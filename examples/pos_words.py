@@ -12,8 +12,8 @@ The taggers learn from 270 to 2,000 sentences here, crf_all learnt from 12,000: 
 they add nothing to the others.
 
 --full took 170 CPU-seconds: 7.73 % of the tags were wrong by the tagger that sees neighbours, 6.34 % by crf_all; 5.32 %
-by H_SLE without the taggers, 5.15 % with them (plain vote 6.46 and 6.29 %, H_MVote 6.04 and 5.97 %). The data (CC BY-SA 4.0) are not part of this project: pos_en_ewt_upos.jsonl.gz is
-expected in ../shared/data, or where --data says.
+by H_SLE without the taggers, 5.15 % with them (plain vote 6.46 and 6.29 %, H_MVote 6.04 and 5.97 %). The data (CC BY-SA
+4.0) are not part of this project: pos_en_ewt_upos.jsonl.gz is expected in ../shared/data, or where --data says.
 """
 
 import argparse
