@@ -35,3 +35,35 @@ settings.register_profile(
     derandomize=True,
 )
 settings.load_profile("structens")
+
+_LONG = (
+    "cli",
+    "path_experts_online",
+    "cases",
+    "cli_settled",
+    "cli_taggers",
+    "auto",
+    "docs",
+    "automata_edit",
+    "automata_openfst",
+    "restrict_learning",
+    "boosting_adaboost_mh_sklearn",
+    "experiments",
+    "cli_fuzz",
+    "boosting_coboost",
+    "nonadditive_edit",
+)
+
+
+def pytest_configure(config):
+    """Workers take files in the order below, not those with most tests first."""
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items):
+    """Files that take long come first, so that no worker is left alone with one.
+
+    The two that compile most of the same kernels, `cli` and `cases`, do not begin at once.
+    """
+    place = {f"test_{name}.py": k for k, name in enumerate(_LONG)}
+    items.sort(key=lambda item: place.get(item.path.name, len(_LONG)))
