@@ -22,6 +22,7 @@ from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.candidate_features import view_of
 from structens.ensembles.candidate_model import CandidateModel, Scene, Settings, Truth, learn_candidates, learn_language
 from structens.ensembles.candidate_state import model_of, state_of
+from structens.ensembles.candidate_workers import worker_numbers
 from structens.ensembles.candidates import Candidates, candidates
 from structens.ensembles.decoding import Decode
 from structens.ensembles.label_classes import class_table, frequent_labels, gold_classes
@@ -92,6 +93,8 @@ class BoostedPaths(PosteriorEnsemble):
     words_ : list of str
         Of an open vocabulary, with their counts in `lexicon_`.
     lexicon_ : dict of str to ndarray
+    workers_ : list of str
+        People whose answers were learnt from, where records name them.
     confident_ : bool
         Whether confidences were learnt from.
     scale_ : float
@@ -118,6 +121,7 @@ class BoostedPaths(PosteriorEnsemble):
     calibration_: dict[str, Floats]
     words_: list[str]
     lexicon_: dict[str, Floats]
+    workers_: list[str] = []  # noqa: RUF012 -- of model files that know of none
     confident_: bool
     scale_: float
     ngram_: dict[str, NDArray[Any]]
@@ -130,9 +134,9 @@ class BoostedPaths(PosteriorEnsemble):
     def __init__(
         self,
         vocabulary: str = "auto",
-        n_rounds: int = 100,
+        n_rounds: int = 150,
         n_inner_nodes: int = 12,
-        learning_rate: float = 0.2,
+        learning_rate: float = 0.15,
         n_passes: int = 2,
         order: int = 4,
         n_folds: int = 5,
@@ -169,6 +173,8 @@ class BoostedPaths(PosteriorEnsemble):
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
         self.scale_, self.ngram_ = 0.0, {}
         self.words_, self.lexicon_, self.confident_ = [], {}, X.confidence is not None
+        people = [] if X.workers is None else X.workers.ravel().tolist()
+        self.workers_ = sorted({str(name) for name in people if name is not None})
         if len(X) < FEWEST_RECORDS:
             return
         proposed = candidates(slots.labels)
@@ -238,10 +244,13 @@ class BoostedPaths(PosteriorEnsemble):
 
     def _lexicon(self, X: ExpertPredictions) -> Lexicon:
         """Counts of the words of these records in those learnt from."""
-        place = {word: k for k, word in enumerate(self.words_)}
-        n = len(place)
-        at = np.array([place.get(word, n) for word in X.alphabet.labels], np.int64)
+        at = self._places(X)
         return Lexicon(*(np.append(self.lexicon_[name], 0.0)[at][None] for name in Lexicon._fields))
+
+    def _places(self, X: ExpertPredictions) -> NDArray[np.int64]:
+        """Number of each code's word among those learnt from; that after the last for others."""
+        place = {word: k for k, word in enumerate(self.words_)}
+        return np.array([place.get(word, len(place)) for word in X.alphabet.labels], np.int64)
 
     def _scene(
         self, found: Candidates, slots: Slots, X: ExpertPredictions, lexicon: Lexicon | None, table: NDArray[np.int64]
@@ -255,7 +264,10 @@ class BoostedPaths(PosteriorEnsemble):
         own = None if self.features is None else np.asarray(self.features(X, slots), np.float32)
         rows = np.flatnonzero(found.contested)
         words = None if lexicon is None else word_features(view, rows, X.alphabet.labels, lexicon, table)
-        return Scene(view, rows, confidence, own, words, len(self.labels_) + 2)
+        word = None if lexicon is None else np.append(self._places(X), len(self.words_) + 1)[found.label]
+        n, p = len(self.workers_), X.n_experts
+        who = worker_numbers(X.workers, (len(X), p), self.workers_) if n else None
+        return Scene(view, rows, confidence, own, words, len(self.labels_) + 2, word, who, n)
 
     def _adopt(
         self, model: CandidateModel, posteriors: list[Floats], found: Candidates, right: NDArray[np.bool_], best: int

@@ -33,12 +33,13 @@ from structens.ensembles.candidate_features import (
 from structens.ensembles.candidate_logit import fit_logit, slot_posteriors
 from structens.ensembles.candidate_rates import (
     SUPPORTERS,
-    SURROUNDINGS,
     LikeCases,
     learn_like_cases,
+    parents_of,
     supporter_keys,
     surrounding_keys,
 )
+from structens.ensembles.candidate_workers import WORKERS, learn_workers, worker_features
 from structens.ensembles.label_ngram import LabelNGram, learn_ngram
 from structens.ensembles.reliability import count_said, reliabilities
 from structens.ensembles.unproposed import Pool, count_gold, fit_pool, likely_labels, pool_tables, propose
@@ -50,8 +51,8 @@ START = 0.3
 """Weight of an expert's log-odds before anything is learnt."""
 PENALTY = 1.0
 """Of the conditional logits."""
-SHARE_OF_FEATURES = 1.0
-"""Drawn anew for each tree."""
+SHARE_OF_FEATURES = 0.3
+"""Of which each tree may use a part, drawn anew: trees that differ err less together, and are grown faster."""
 LEAST_ROWS = 60
 """Contested candidates below which no trees are grown."""
 _LOGIT_CONTEXT = ("n-gram", "left agree", "right agree", "agree")
@@ -85,6 +86,12 @@ class Scene(NamedTuple):
         Features of the words of an open vocabulary.
     n_classes : int
         Classes of labels, those of all other labels and of GAP included.
+    word : ndarray of int64, shape (n_candidates,), or None
+        Number of each candidate's word, of an open vocabulary.
+    workers : ndarray of int64, shape (n_records, p), or None
+        Number of who gave each answer.
+    n_workers : int
+        That number where it is nobody learnt from.
     """
 
     view: View
@@ -93,6 +100,9 @@ class Scene(NamedTuple):
     own: NDArray[np.float32] | None
     words: NDArray[np.float32] | None
     n_classes: int
+    word: Ints | None = None
+    workers: Ints | None = None
+    n_workers: int = 0
 
     @property
     def n_records(self) -> int:
@@ -187,6 +197,7 @@ class Statistics:
     reliability: NDArray[np.float32]
     language: Language
     supporters: LikeCases
+    workers: NDArray[np.float32] | None = None
 
 
 @dataclass
@@ -219,8 +230,9 @@ class CandidateModel:
             return np.ones(len(scene.view.slot))
         q = scene.posteriors(known.logit_features() @ self.logit)
         for step in self.passes:
-            keys = surrounding_keys(scene.view, scene.rows, q, scene.n_classes)
-            x = known.features(q, step.surroundings.log_odds(keys, SURROUNDINGS))
+            parents = parents_of(len(step.surroundings.rates))
+            keys = surrounding_keys(scene.view, scene.rows, q, scene.n_classes, scene.word)[:, : len(parents)]
+            x = known.features(q, step.surroundings.log_odds(keys, parents))
             q = scene.posteriors(_blended(_votes(step.forest, x), q[scene.rows]) @ step.blend)
         return q
 
@@ -238,6 +250,10 @@ class Known:
             self.extra.append(scene.own[scene.slot])
         if scene.words is not None:
             self.extra.append(scene.words)
+        self.workers = None
+        if scene.workers is not None and statistics.workers is not None:
+            self.workers = worker_features(scene.view, scene.rows, scene.workers, statistics.workers, table)
+            self.extra.append(self.workers)
 
     def logit_features(self) -> Floats:
         """Log-odds of each expert, share of supporters, GAP, like cases, and a little context by the plain vote."""
@@ -249,6 +265,8 @@ class Known:
         near = context[:, [CONTEXT.index(name) for name in _LOGIT_CONTEXT]]
         own = self.support[:, [SUPPORT.index("share"), SUPPORT.index("gap")]]
         parts = [self.support[:, len(SUPPORT) :], own, self.like[:, 1:], near]
+        if self.workers is not None:
+            parts.append(self.workers[:, WORKERS.index("workers' votes"), None])
         return np.nan_to_num(np.column_stack(parts).astype(np.float64))
 
     def features(self, q: Floats, surroundings: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -283,14 +301,17 @@ def learn_candidates(
     tables = np.stack([reliabilities(*counts.without(f)) for f in range(truth.n_folds)])
     by_fold = Statistics(tables, languages[0], likes)
     whole = Statistics(reliabilities(*counts.without(-1))[None], languages[1], likes)
+    if scene.workers is not None:
+        people = learn_workers(view, scene.workers, everywhere, truth.fold, (truth.n_folds, scene.n_workers))
+        by_fold.workers, whole.workers = people[:-1], people[-1:]
     known = Known(scene, by_fold, truth.fold, like)
     learner = _Learner(scene, right, fold_of_row % settings.n_folds, settings)
     logit, score = learner.logit(known.logit_features())
     model, found = CandidateModel(whole, logit, []), [scene.posteriors(score)]
     for _ in range(settings.n_passes if len(learner.fair) >= LEAST_ROWS else 0):
         q = found[-1]
-        keys = surrounding_keys(view, rows, q, scene.n_classes)
-        surroundings, near = learn_like_cases(keys, SURROUNDINGS, right, fold_of_row)
+        keys = surrounding_keys(view, rows, q, scene.n_classes, scene.word)
+        surroundings, near = learn_like_cases(keys, parents_of(keys.shape[1]), right, fold_of_row)
         forest, votes = learner.forest(known.features(q, near))
         both = _blended(votes, q[rows])
         blend = learner.weights(both, np.ones(len(rows), bool), np.array([1.0, 0.0]))

@@ -32,8 +32,13 @@ class LikeCases(NamedTuple):
 
 SUPPORTERS = (-1, 0)
 """Parents of the columns of `supporter_keys`."""
-SURROUNDINGS = (-1, 0, 0, 0)
-"""Parents of the columns of `surrounding_keys`."""
+SURROUNDINGS = (-1, 0, 0, 0, -1, 4)
+"""Parents of the columns of `surrounding_keys`; the last two are of open vocabularies."""
+
+
+def parents_of(n: int) -> tuple[int, ...]:
+    """Parents of n columns of `surrounding_keys`."""
+    return SURROUNDINGS[:n]
 
 
 def learn_like_cases(
@@ -68,10 +73,15 @@ def supporter_keys(view: View, rows: Ints) -> Ints:
     return out
 
 
-def surrounding_keys(view: View, rows: Ints, q: Floats, n_classes: int) -> Ints:
-    """Label and rival; with the label on the left; with that on the right; label and both. Shape (len(rows), 4)."""
-    out = np.zeros((len(rows), 4), np.int64)
-    _surrounding_keys(view, rows, q, neighbours(view, q), np.array([n_classes + 1], np.int64), out)
+def surrounding_keys(view: View, rows: Ints, q: Floats, n_classes: int, word: Ints | None = None) -> Ints:
+    """Label and rival; with the label on the left; with that on the right; label and both. Shape (len(rows), 4).
+
+    With `word`, the number of each candidate's word below 2^31, there are two columns more: the word, and it with its
+    rival's. A rival is the most probable other candidate of the slot.
+    """
+    out = np.zeros((len(rows), 4 if word is None else 6), np.int64)
+    words = np.zeros(0, np.int64) if word is None else word
+    _surrounding_keys(view, rows, q, neighbours(view, q), words, np.array([n_classes + 1], np.int64), out)
     return out
 
 
@@ -87,7 +97,7 @@ def _supporter_keys(view, rows, number, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _surrounding_keys(view, rows, q, around, size, out):  # type: ignore[no-untyped-def]
+def _surrounding_keys(view, rows, q, around, word, size, out):  # type: ignore[no-untyped-def]
     k = size[0]
     for i in range(len(rows)):
         c = rows[i]
@@ -100,3 +110,5 @@ def _surrounding_keys(view, rows, q, around, size, out):  # type: ignore[no-unty
         pair = view.said[c] * k + view.said[rival]
         out[i, 0], out[i, 1], out[i, 2] = pair, pair * k + left, pair * k + right
         out[i, 3] = (view.said[c] * k + left) * k + right
+        if len(word) > 0:
+            out[i, 4], out[i, 5] = word[c], (word[c] << np.int64(31)) | word[rival]

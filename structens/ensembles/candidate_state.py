@@ -44,6 +44,7 @@ def state_of(model: CandidateModel) -> dict[str, Any]:
         "ngram": _ngram_state(known.language.ngrams[0]),
         "pool": {} if pool is None else {"table": pool.table[0], "prior": pool.log_prior[0], "weights": pool.weights},
         "supporters": _rates_state(known.supporters),
+        "workers": [] if known.workers is None else known.workers[0],
         "logit": model.logit,
         "passes": [
             {"surroundings": _rates_state(step.surroundings), "blend": step.blend, "forest": forest_state(step.forest)}
@@ -64,6 +65,7 @@ def model_of(state: dict[str, Any]) -> CandidateModel:
         np.ascontiguousarray(state["reliability"], np.float32)[None],
         Language([_ngram_of(state["ngram"])], _pool_of(state["pool"])),
         _rates_of(state["supporters"]),
+        _workers_of(state.get("workers")),
     )
     passes = [
         Pass(_rates_of(one["surroundings"]), forest_of(one["forest"]), np.asarray(one["blend"], np.float64))
@@ -90,6 +92,12 @@ def _pool_of(state: dict[str, Any]) -> Pool | None:
     if table.shape[1:] != (len(prior), len(prior)):
         raise ValueError("the pool does not fit the classes")
     return Pool(table[None], prior[None], np.asarray(state["weights"], np.float64))
+
+
+def _workers_of(log_odds: Any) -> NDArray[np.float32] | None:
+    if log_odds is None or not len(log_odds):
+        return None
+    return np.ascontiguousarray(log_odds, np.float32)[None]
 
 
 def _rates_state(learnt: LikeCases) -> dict[str, Any]:
