@@ -4,12 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from structens.core import DataError, ExpertPredictions, ParameterError, Ragged
-from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble
+from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble, slot_lattice
 from structens.ensembles.ngram_tree import checked, grow_ngrams, log_probability, step
 from structens.ensembles.slot_lattice import Candidates, best_path, marginals
+from structens.ensembles.slot_lattice_kernels import sum_paths
 from structens.io.ensemble_file import load, save
+from tests.naive import slot_lattice as naive
 
 
 def noisy(n, rates, seed=0, n_labels=6, gold=True):
@@ -59,7 +63,8 @@ def test_ngrams_of_a_file_lead_nowhere_outside(part, value):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lattice_against_all_paths(seed):
+def test_lattice_against_all_paths(seed, monkeypatch):
+    monkeypatch.setattr(slot_lattice, "WHOLE_STATES", 48)  # as many as there are: exact
     rng = np.random.default_rng(seed)
     model = grow_ngrams(Ragged.of([rng.integers(0, 3, 6).tolist() for _ in range(5)]), 3, 3)
     label = np.array([rng.permutation([0, 1, 2, -1])[:3] for _ in range(4)], np.int32)
@@ -76,6 +81,22 @@ def test_lattice_against_all_paths(seed):
     assert np.allclose(found.probability, mass / mass[0].sum())
     assert found.log_total[0] == pytest.approx(np.log(mass[0].sum()))
     assert tuple(best_path(candidates, model, scale, np.inf).tolist()) == best[1]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([2.0, 8.0, np.inf]))
+@settings(max_examples=40, deadline=None)
+def test_sums_merge_states_as_their_definition_says(seed, whole, width):
+    rng = np.random.default_rng(seed)
+    model = grow_ngrams(Ragged.of([rng.integers(0, 5, 8).tolist() for _ in range(8)]), 5, int(rng.integers(1, 5)))
+    label = np.array([rng.permutation([0, 1, 2, 3, 4, -1, -9, -2])[:4] for _ in range(9)], np.int32)
+    label[rng.integers(9)] = -2  # nobody is there
+    score = np.where((label == -2) | (rng.random(label.shape) < 0.1), -np.inf, 3 * rng.normal(size=label.shape))
+    out = np.zeros(label.shape), np.zeros(2), np.zeros(2)
+    sum_paths(np.array([0, 4, 9]), label, score, model, np.array([0.7, whole, width]), *out)
+    for r, (a, b) in enumerate(((0, 4), (4, 9))):
+        found = naive.sums(label[a:b].tolist(), score[a:b].tolist(), model, 0.7, whole, width)
+        assert np.allclose(out[0][a:b], found[0])
+        assert (out[1][r], out[2][r]) == pytest.approx(found[1:])
 
 
 def test_confusions_learn_what_nobody_says_and_use_context():

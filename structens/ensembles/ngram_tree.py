@@ -208,28 +208,35 @@ def _smoothed(
     return np.log(p), log_backoff
 
 
+@njit(cache=True, inline="always")
+def child_of(first_child, labels, state, label):  # type: ignore[no-untyped-def]
+    """The sequence one label longer; 0 if there is none."""
+    low, end = first_child[state], first_child[state + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if labels[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and labels[low] == label else np.int64(0)
+
+
 @njit(cache=True)
 def step(model, state, label, follower):  # type: ignore[no-untyped-def]
     """Log probability of a label after a state; the state that follows is written to ``follower[0]``."""
-    first_child, labels = model[0], model[1]
+    first_child, labels, log_p, log_backoff, shorter, contexts, _ = model  # named once: each naming is counted
     cost = 0.0
     while True:
-        low, high = first_child[state], first_child[state + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if labels[middle] < label:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and labels[low] == label:
-            follower[0] = model[5][low]
-            return cost + model[2][low]
+        child = child_of(first_child, labels, state, label)
+        if child > 0:
+            follower[0] = contexts[child]
+            return cost + log_p[child]
         if state == 0:
             follower[0] = 0
-            return cost + model[3][0] + model[2][0]  # a label that learning did not know
-        cost += model[3][state]
-        state = model[4][state]
+            return cost + log_backoff[0] + log_p[0]  # a label that learning did not know
+        cost += log_backoff[state]
+        state = shorter[state]
 
 
 @njit(cache=True)

@@ -2,9 +2,10 @@
 
 In each slot one candidate is right, a label or GAP. A path takes one candidate a slot; its score is the sum of the
 candidates' scores and of the n-gram model's log probabilities, times a scale, of its labels without the GAPs. States of
-the search are contexts of the model. States far below the best of their slot are left out (`WIDTH`); with an infinite
-width the search is exact, as long as no slot has more than `MOST_STATES` states; else those with the best forward
-scores stay.
+the search are contexts of the model. States far below the best of their slot are left out (`WIDTH`). Sums keep the
+`WHOLE_STATES` states of a slot with the best forward scores as they are and merge the others by their last label, so
+that no probability is lost: what the n-grams make of unlikely pasts is less exact, not the pasts themselves. The best
+path keeps `MOST_STATES` states. Otherwise, with an infinite width, both are exact.
 
 Source: Rabiner (1989), "A tutorial on hidden Markov models", for both recursions.
 """
@@ -19,9 +20,12 @@ from numpy.typing import NDArray
 
 from structens.core import ABSENT, GAP
 from structens.ensembles.ngram_tree import NGramTree, step
+from structens.ensembles.slot_lattice_kernels import sum_paths
 
 MOST_STATES = 48
-"""States kept in a slot."""
+"""States kept in a slot by the search for the best path."""
+WHOLE_STATES = 12
+"""States of a slot that sums keep; the others are merged with those that end in the same label."""
 WIDTH = 8.0
 """Candidates and states whose scores are, in nats, that much below their slot's best are left out."""
 
@@ -89,7 +93,7 @@ def marginals(
     if model is None or scale == 0.0:
         _independent(candidates.offsets, score, out.probability, out.log_total)
     else:
-        _marginals(candidates.offsets, label, score, model, np.array([scale, MOST_STATES, width]), *out)
+        sum_paths(candidates.offsets, label, score, model, np.array([scale, WHOLE_STATES, width]), *out)
     return out
 
 
@@ -167,16 +171,6 @@ def _independent(offsets, score, probability, log_total):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def _add(a, b):  # type: ignore[no-untyped-def]
-    if a == -np.inf:
-        return b
-    if b == -np.inf:
-        return a
-    high, low = max(a, b), min(a, b)
-    return high + np.log1p(np.exp(low - high))
-
-
-@njit(cache=True)
 def _longest(offsets):  # type: ignore[no-untyped-def]
     out = 0
     for i in range(len(offsets) - 1):
@@ -186,9 +180,8 @@ def _longest(offsets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _forward(span, label, score, model, setting, work):  # type: ignore[no-untyped-def]
-    """States before and after each slot and their forward scores (or best scores, with pointers back)."""
+    """States before and after each slot, the best scores of paths to them, and pointers back."""
     states, alpha, back, n_states, place = work
-    scale, sums = setting[0], setting[2] == 0.0
     follower = np.empty(1, np.int64)
     states[0, 0], alpha[0, 0], n_states[0] = model[6][2], 0.0, 1
     for s in range(span[0], span[1]):
@@ -203,7 +196,7 @@ def _forward(span, label, score, model, setting, work):  # type: ignore[no-untyp
                 if x == GAP:
                     to = states[t, i]
                 else:
-                    value += scale * step(model, states[t, i], x, follower)
+                    value += setting[0] * step(model, states[t, i], x, follower)
                     to = follower[0]
                 at = place[to]
                 if at < 0:
@@ -221,8 +214,6 @@ def _forward(span, label, score, model, setting, work):  # type: ignore[no-untyp
                     place[to] = at
                     states[t + 1, at], alpha[t + 1, at] = to, value
                     back[t + 1, at, 0], back[t + 1, at, 1] = i, k
-                elif sums:
-                    alpha[t + 1, at] = _add(alpha[t + 1, at], value)
                 elif value > alpha[t + 1, at]:
                     alpha[t + 1, at] = value
                     back[t + 1, at, 0], back[t + 1, at, 1] = i, k
@@ -231,7 +222,7 @@ def _forward(span, label, score, model, setting, work):  # type: ignore[no-untyp
             place[states[t + 1, i]] = -1
             top = max(top, alpha[t + 1, i])
         for i in range(n_next):
-            if alpha[t + 1, i] >= top - setting[3]:
+            if alpha[t + 1, i] >= top - setting[2]:
                 states[t + 1, kept], alpha[t + 1, kept] = states[t + 1, i], alpha[t + 1, i]
                 back[t + 1, kept, 0], back[t + 1, kept, 1] = back[t + 1, i, 0], back[t + 1, i, 1]
                 kept += 1
@@ -247,58 +238,7 @@ def _work(offsets, setting, n_nodes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _marginals(offsets, label, score, model, setting, probability, log_total, log_ngram):  # type: ignore[no-untyped-def]
-    setting = np.array([setting[0], setting[1], 0.0, setting[2]])
-    work = _work(offsets, setting, len(model[5]))
-    states, alpha, _, n_states, place = work
-    follower = np.empty(1, np.int64)
-    later, earlier = np.empty(states.shape[1]), np.empty(states.shape[1])
-    for r in range(len(offsets) - 1):
-        span = offsets[r : r + 2]
-        _forward(span, label, score, model, setting, work)
-        n, total = span[1] - span[0], -np.inf
-        for i in range(n_states[n]):
-            later[i] = setting[0] * step(model, states[n, i], model[6][0], follower)
-            total = _add(total, alpha[n, i] + later[i])
-        log_total[r] = total
-        for i in range(n_states[n]):
-            log_ngram[r] += np.exp(alpha[n, i] + later[i] - total) * later[i] / setting[0]
-        for t in range(n - 1, -1, -1):
-            s = span[0] + t
-            for i in range(n_states[t + 1]):
-                place[states[t + 1, i]] = i
-            for i in range(n_states[t]):
-                earlier[i] = -np.inf
-                for k in range(label.shape[1]):
-                    x = label[s, k]
-                    if x == ABSENT or score[s, k] == -np.inf:
-                        continue
-                    to, cost = states[t, i], 0.0
-                    if x != GAP:
-                        cost = step(model, states[t, i], x, follower)
-                        to = follower[0]
-                    if place[to] < 0:
-                        continue
-                    value = score[s, k] + setting[0] * cost + later[place[to]]
-                    earlier[i] = _add(earlier[i], value)
-                    mass = np.exp(min(alpha[t, i] + value - total, 0.0))
-                    probability[s, k] += mass
-                    log_ngram[r] += mass * cost
-            for i in range(n_states[t + 1]):
-                place[states[t + 1, i]] = -1
-            for i in range(n_states[t]):
-                later[i] = earlier[i]
-        for s in range(span[0], span[1]):  # exact sums, where states were dropped or rounding shows
-            total = 0.0
-            for k in range(label.shape[1]):
-                total += probability[s, k]
-            for k in range(label.shape[1]):
-                probability[s, k] /= total
-
-
-@njit(cache=True)
 def _best_path(offsets, label, score, model, setting, out):  # type: ignore[no-untyped-def]
-    setting = np.array([setting[0], setting[1], 1.0, setting[2]])
     work = _work(offsets, setting, len(model[5]))
     states, alpha, back, n_states, _ = work
     follower = np.empty(1, np.int64)
