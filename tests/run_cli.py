@@ -1,5 +1,6 @@
 """The command line for tests: in this process where that is as good, else in one of its own."""
 
+import functools
 import io
 import json
 import os
@@ -11,8 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import typer.main
+
 from structens.cli import scoring
 from structens.cli.main import main
+
+# all commands and options are built anew at every call, which takes longer than most of the runs here
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 
 def strict(text):
