@@ -134,6 +134,7 @@ def test_longest_path(automaton):
     assert longest_path(automaton) == max(len(path) for paths in everywhere for path in paths)
 
 
+@pytest.mark.compiled
 def test_wfa_12_more_paths_than_any_number_holds():
     wide = figure(50, 3000)
     count = n_paths(wide)

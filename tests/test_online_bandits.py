@@ -98,6 +98,7 @@ def test_pairs_of_transitions_by_enumeration(a, seed):
     assert pair_flows(a, cost) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(3))
 def test_semi_bandit_regret_keeps_below_its_bound(seed):
     a, n = figure(3, 4), 1500
@@ -113,6 +114,7 @@ def test_semi_bandit_regret_keeps_below_its_bound(seed):
     assert earned > table.mean() * 4 * n  # more than a uniform draw
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(3))
 def test_bandit_regret_keeps_below_its_bound(seed):
     a, n = figure(2, 3), 2000

@@ -281,6 +281,7 @@ def ads_errors(which, preset, noise, scale=100.0, n_folds=6):
     return np.mean(rows, axis=0)
 
 
+@pytest.mark.compiled
 # the specification's re-simulation, with room for few sequences and folds
 @pytest.mark.parametrize(
     ("which", "preset", "noise", "scale", "expected", "room"),
