@@ -27,19 +27,23 @@ from pages import files_of, parser_of, put
 
 from structens.align import align, needs_alignment, oracle_errors
 from structens.ensembles import make_ensemble
-from structens.ensembles.out_of_fold import judged
+from structens.ensembles.out_of_fold import hide_gold, judged
 from structens.evaluate import reliability
 
 LIMIT = 4000
 PLAIN = ("best", "vote", "rover", "mvote", "sle", "confusion", "boosted-paths")
+CROWDS = ("dawid-skene",)
+"""Where records name workers."""
 VOTES = ("best", "vote", "rover", "mvote")
 SIZES = (10, 30, 100, 300, 1000, 5000)
 N_DRAWS = 3
+N_OTHERS = 400
+"""Records without gold beside those with gold, of the curve."""
 COLUMNS = {
     "best": "best expert", "vote": "majority", "rover": "ROVER", "sle": "H_SLE", "mvote": "H_MVote",
     "crowd-kit": "crowd-kit", "LightGBM one-hot": "LightGBM, votes", "CRF on votes": "CRF",
     "LightGBM candidates": "LightGBM, candidates", "confusion": "confusions", "boosted-paths": "BoostedPaths",
-    "auto": "auto",
+    "dawid-skene": "Dawid-Skene", "auto": "auto",
 }  # fmt: skip
 
 
@@ -65,8 +69,10 @@ def read(path):
     with gzip.open(path, "rt", encoding="utf-8") as file:
         records = [r for r in map(json.loads, file) if r.get("gold") is not None]
     parts = [[r for r in records if is_learnt_from(r) is first][:LIMIT] for first in (True, False)]
-    whole = predictions([*parts[0], *parts[1]])
-    n = len(parts[0])
+    both = [*parts[0], *parts[1]]
+    whole, n = predictions(both), len(parts[0])
+    if any("workers" in r for r in both) and whole.workers is None:
+        whole = whole.with_workers({name: [r.get("workers", {}).get(name) for r in both] for name in whole.names})
     return parts, whole[:n], whole[n:]
 
 
@@ -108,7 +114,7 @@ def measure(path, cache, seeds):
     })  # fmt: skip
     for seed in range(seeds):
         cache.get(name, f"auto {seed}", lambda seed=seed: timed(make_ensemble("auto", seed=seed), X, Y, test))
-    for method in PLAIN:
+    for method in (*PLAIN, *(CROWDS if X.workers is not None else ())):
         cache.get(name, method, lambda method=method: timed(make_ensemble(method), X, Y, test))
 
     def by_slots(peer):
@@ -198,23 +204,31 @@ def trust_table(rows):
     return "\n".join(lines)
 
 
-def curve(path, cache):
+def curve(path, cache, sizes):
     """auto and the best expert on few records, drawn at random."""
     name = path.name.removesuffix(".jsonl.gz")
     (train, test), X, Y = read(path)
     Y, test = Y[:500], test[:500]
     row = cache.known.setdefault(f"curve {name}", {})
     row["facts"] = {"length": sum(len(r["gold"]) for r in test)}
-    for size in SIZES:
+    for size in sizes:
         if size > len(train) and (size != SIZES[-1] or len(train) <= SIZES[-2]):
             continue
-        for draw in range(N_DRAWS if size <= 100 else 1):
+        for draw in range(N_DRAWS if size < len(train) else 1):
             rows = np.sort(np.random.default_rng([draw, size]).permutation(len(train))[:size])
+            some = with_others(X, rows)
             for method in ("auto", "best"):
-                cache.get(f"curve {name}", f"{method} {size} {draw}", lambda method=method, rows=rows: {
-                    "errors": errors_of(make_ensemble(method).fit(X[rows]).predict(Y), test).tolist()
+                cache.get(f"curve {name}", f"{method} {size} {draw}", lambda method=method, some=some: {
+                    "errors": errors_of(make_ensemble(method).fit(some).predict(Y), test).tolist()
                 })  # fmt: skip
     print("curve", name, file=sys.stderr, flush=True)
+
+
+def with_others(X, rows):
+    """Some records, and up to N_OTHERS others whose gold is hidden."""
+    others = np.setdiff1d(np.arange(len(X)), rows)[:N_OTHERS]
+    both = np.sort(np.concatenate([rows, others]))
+    return hide_gold(X[both], np.isin(both, others))
 
 
 def curve_table(known):
@@ -246,13 +260,14 @@ def main():
     parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--cache", default="auto.json", help="file of what was measured")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="of the curve, records with gold")
     parser.add_argument("--curve", action="store_true", help="measure the learning curve instead")
     parser.add_argument("--tables", action="store_true", help="measure nothing, show what is there")
     options = parser.parse_args()
     cache = Cache(options.cache)
     for path in () if options.tables else files_of(options):
         if options.curve:
-            curve(path, cache)
+            curve(path, cache, [int(size) for size in options.sizes.split(",")])
         else:
             measure(path, cache, options.seeds)
     errors, trust = tables(cache.known)

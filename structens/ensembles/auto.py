@@ -22,6 +22,8 @@ from structens.boosting.ranges import check_whole, within
 from structens.core import Alphabet, Encoder, ExpertPredictions, ParameterError, Slots
 from structens.core.predictions import encode_answers
 from structens.ensembles.auto_candidates import (
+    LITTLE,
+    MOST_OTHERS,
     POOL,
     Trial,
     by_preference,
@@ -33,7 +35,7 @@ from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.decoding import Decode
 from structens.ensembles.model_selection import folds
-from structens.ensembles.opinions import opinion_of
+from structens.ensembles.opinions import opinion_behind, opinion_of
 from structens.ensembles.out_of_fold import Learning, Said, judged, learn_on, without_gold
 from structens.ensembles.pool import LogPool, said_by
 from structens.ensembles.restriction import Restriction
@@ -149,7 +151,7 @@ class AutoEnsemble(Ensemble):
     def fit(self, X: Any, y: Sequence[Any] | None = None) -> Self:
         """Try the candidates on the records with gold, and learn the one taken.
 
-        Of the records without gold only `DawidSkene` learns, where they name workers.
+        Of records without gold only `DawidSkene` learns, where they name workers or gold is little.
 
         Parameters
         ----------
@@ -170,12 +172,14 @@ class AutoEnsemble(Ensemble):
         known = X.has_gold
         n_gold = int(known.sum())
         crowd = X.workers is not None
-        names = candidates_of(n_gold, self.candidates, tuple(_methods()), workers=crowd)
+        n_others = len(X) if crowd else MOST_OTHERS
+        others = None if known.all() else X[np.flatnonzero(~known)[:n_others]]
+        useful = crowd or (others is not None and n_gold <= LITTLE)
+        names = candidates_of(n_gold, self.candidates, tuple(_methods()), others=useful)
         if n_gold < 2 or not names:
             X = X if crowd else X[known if n_gold else slice(0, 1)]
             self._take_untried(X, "dawid-skene" if crowd else "mvote" if n_gold else "rover", n_gold)
             return self
-        others = X[~known] if crowd and not known.all() else None
         X = X if known.all() else X[known]
         slots = self._slots(X)
         n_folds = self.n_folds or (N_FOLDS if slots.labels.size < MANY else N_FOLDS_OF_MANY)
@@ -287,7 +291,7 @@ class AutoEnsemble(Ensemble):
         done = self.taken_._decided(slots, X, n_best)
         if not self.calibration_:
             return done
-        unit, record = calibrated(done, slots, self._shares(slots, X), self.calibration_)
+        unit, record = calibrated(done, slots, opinion_behind(done, self.taken_, slots).share, self.calibration_)
         return replace(done, confidence=unit, record_confidence=record)
 
     def _shares(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:

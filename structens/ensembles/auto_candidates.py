@@ -31,15 +31,18 @@ CANDIDATES: tuple[tuple[str, int], ...] = (
 They are in the order of what they are worth with little gold: by the mean error of each learnt on 3 to 50 records of
 real data, and by how far it can be worse than the best expert (docs/auto.md).
 """
-CROWDS = ("dawid-skene",)
-"""Tried only where records name workers: experts that repeat each other's mistakes deceive it (docs/auto.md)."""
+WITHOUT_GOLD = ("dawid-skene",)
+"""They learn from records without gold too. Tried where records name workers, or where gold is little and others have
+none: otherwise experts that repeat each other's mistakes deceive them (docs/auto.md)."""
+LITTLE = 100
+"""Records with gold up to which it is little."""
+MOST_OTHERS = 2000
+"""Records without gold, and without workers, that are learnt from."""
 CERTAIN_FROM = 50
 """Records with gold from which on the least error is taken, whatever the order of preference."""
 
 
-def candidates_of(
-    n_gold: int, asked: Sequence[str] | None, known: Sequence[str], *, workers: bool = False
-) -> list[str]:
+def candidates_of(n_gold: int, asked: Sequence[str] | None, known: Sequence[str], *, others: bool = False) -> list[str]:
     """Methods to try, the most useful first.
 
     Parameters
@@ -50,8 +53,8 @@ def candidates_of(
         Those of the user; then no others.
     known : sequence of str
         Methods that there are.
-    workers : bool
-        Whether records name them.
+    others : bool
+        Whether those that learn from records without gold are to be tried.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def candidates_of(
             if name not in known:
                 raise ParameterError(f"candidates must be of {', '.join(known)}; got {name!r}")
         return list(dict.fromkeys(asked))
-    able = [name for name in known if workers or name not in CROWDS]
+    able = [name for name in known if others or name not in WITHOUT_GOLD]
     return [name for name, fewest in CANDIDATES if n_gold >= fewest and name in able]
 
 
