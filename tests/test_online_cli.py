@@ -11,6 +11,8 @@ from run_cli import COMMAND, lines, run, strict
 
 import structens
 
+pytestmark = pytest.mark.compiled  # nothing here that the learners' own tests do not run without the compiler
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):

@@ -114,6 +114,7 @@ def test_paths_are_drawn_with_their_usages():
     assert drawn.values.tolist() == learner.sample(20_000, seed=1).values.tolist()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(3))
 def test_loss_keeps_below_the_bounds(seed):
     """A layered graph of 4 states a layer, so that paths share transitions: K = 5, M = 64."""
