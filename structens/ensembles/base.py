@@ -49,6 +49,8 @@ class Combined:
         Probability that the whole answer is right, where it is calibrated.
     slot : ndarray of int64, shape (n_units,), or None
         Number of the slot in which each unit stands.
+    posteriors : structens.ensembles.slot_posteriors.Posteriors or None
+        Distributions over the labels of the slots, where the method has them.
     """
 
     X: ExpertPredictions
@@ -61,6 +63,7 @@ class Combined:
     n_best: NBest | None = None
     record_confidence: NDArray[np.float64] | None = None
     slot: NDArray[np.int64] | None = None
+    posteriors: Any = None
 
     def __len__(self) -> int:
         return len(self.prediction)

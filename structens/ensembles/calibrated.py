@@ -12,7 +12,7 @@ from structens.core import ExpertPredictions, ParameterError, Slots
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.model_selection import folds
-from structens.ensembles.opinions import opinion_of
+from structens.ensembles.opinions import opinion_behind
 from structens.ensembles.out_of_fold import Learning, judged, learn_on, without_gold
 from structens.ensembles.path_experts import PathExpertEnsemble
 
@@ -83,7 +83,7 @@ class Calibrated(Ensemble):
         done = self.taken_._decided(slots, X, n_best)
         if not self.calibration_:
             return done
-        unit, record = calibrated(done, slots, opinion_of(self.taken_, slots, X).share, self.calibration_)
+        unit, record = calibrated(done, slots, opinion_behind(done, self.taken_, slots).share, self.calibration_)
         return replace(done, confidence=unit, record_confidence=record)
 
     def _weights(self, slots: Slots, X: ExpertPredictions) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.core import ABSENT, ExpertPredictions, Slots
-from structens.ensembles.base import Ensemble
+from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,13 @@ def opinion_of(ensemble: Ensemble, slots: Slots, X: ExpertPredictions) -> Opinio
     if isinstance(ensemble, PosteriorEnsemble):
         return opinion_in(slots.labels, ensemble._posteriors(slots, X))
     return plain_opinion(ensemble._shares(slots, X))
+
+
+def opinion_behind(done: Combined, ensemble: Ensemble, slots: Slots) -> Opinion:
+    """The opinion of a learnt ensemble on the slots of records that it has just combined, by what it found then."""
+    if done.posteriors is None:
+        return opinion_of(ensemble, slots, done.X)
+    return opinion_in(slots.labels, done.posteriors)
 
 
 def plain_opinion(share: Floats) -> Opinion:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from structens.core import UNKNOWN, ExpertPredictions, Ragged, Slots
 from structens.ensembles.base import Combined, Ensemble
 from structens.ensembles.confidence_features import slot_of_unit
-from structens.ensembles.opinions import Opinion, opinion_of, stacked
+from structens.ensembles.opinions import Opinion, opinion_behind, stacked
 from structens.ensembles.voting import MajorityVote
 from structens.losses.hits import judge
 
@@ -186,7 +186,8 @@ def without_gold(slots: Slots, X: ExpertPredictions) -> tuple[Slots, ExpertPredi
 
 def say(ensemble: Ensemble, slots: Slots, X: ExpertPredictions) -> Said:
     """Answers and probabilities of a learnt ensemble."""
-    return Said(ensemble._decided(slots, X, 0), opinion_of(ensemble, slots, X))
+    done = ensemble._decided(slots, X, 0)
+    return Said(done, opinion_behind(done, ensemble, slots))
 
 
 def part(

@@ -85,7 +85,7 @@ class PosteriorEnsemble(Ensemble):
         if self.restriction is None:
             notes += invalid_tags(slots, votes)
         done = _collect(X, slots, votes, tuple(notes), listed)
-        return replace(done, source=np.where(done.support.any(axis=1), done.source, -1))
+        return replace(done, source=np.where(done.support.any(axis=1), done.source, -1), posteriors=found)
 
 
 def votes_of(labels: NDArray[np.int32], found: Posteriors, *, by_path: bool = False) -> Votes:
