@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structens.boosting.classifier_trees import ClassifierTree, ClassifierTrees
-from structens.boosting.prediction_kernels import ROWS, add_votes, leaves_of
+from structens.boosting.prediction_kernels import ROWS, add_votes, code_rows, leaves_of
 from structens.boosting.trees import AT_LEAST_OR_NAN_BELOW, EQUAL, Forest
 from structens.boosting.validation import is_sparse
 
 _MOST_CUTS = 60_000  # of a group of trees: its thresholds are numbered with two bytes
+_FEW_RANKS = 256  # of a feature: to compare a number with all of them is faster than to search
 _MOST_CODES = 16 * 2**20  # numbers coded at a time
 
 
@@ -83,6 +84,7 @@ class _Group:
             high[mine] = np.where(test[mine] == AT_LEAST_OR_NAN_BELOW, len(ranks), len(ranks) + 1)
             high[mine] = np.where(equal, np.searchsorted(ranks, above), high[mine])
             self.thresholds.append(ranks)
+        self.few_ranks = _in_single_precision(self.thresholds)
         first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.cuts = first, number.reshape(-1).astype(np.int64), low.astype(np.uint16), high.astype(np.uint16)
         self.children = left.astype(np.int64), right.astype(np.int64)
@@ -100,6 +102,11 @@ class _Group:
         """How many thresholds each number reaches; one more for NaN."""
         n = X.shape[0]
         code = np.zeros((-(-n // ROWS), len(self.used), ROWS), np.uint16)
+        flat = code.reshape(-1)
+        if self.few_ranks is not None and not is_sparse(X) and X.dtype == np.float32 and X.flags.c_contiguous:
+            work = np.zeros(ROWS, np.float32), np.zeros(ROWS, np.int32)
+            code_rows(X, self.used, *self.few_ranks, work, flat)
+            return flat
         padded = np.zeros(code.shape[0] * ROWS, np.uint16)
         for j, feature in enumerate(self.used):
             ranks = self.thresholds[j]
@@ -110,7 +117,7 @@ class _Group:
             else:
                 padded[:n] = _ranks(ranks, X[:, feature])
             code[:, j] = padded.reshape(-1, ROWS)
-        return code.reshape(-1)
+        return flat
 
     def leaves(self, X: NDArray[Any]) -> NDArray[np.int32]:
         """The leaf of each row in each tree, shape (n, trees)."""
@@ -135,6 +142,20 @@ class _Group:
             with ThreadPoolExecutor(len(parts)) as pool:
                 list(pool.map(lambda part: add_votes(code, part, *args), parts))
         return out.reshape(n, self.kp)[:, : self.n_classes]
+
+
+def _in_single_precision(
+    thresholds: list[NDArray[np.float64]],
+) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+    """Thresholds that are few, rounded up: float32 numbers reach the same of them. And where each feature's begin."""
+    sizes = [len(ranks) for ranks in thresholds]
+    if max(sizes, default=0) > _FEW_RANKS:
+        return None
+    exact = np.concatenate([np.zeros(0), *thresholds])
+    with np.errstate(over="ignore"):
+        rounded = exact.astype(np.float32)
+    rounded = np.where(rounded < exact, np.nextafter(rounded, np.float32(np.inf)), rounded)
+    return rounded, np.cumsum([0, *sizes]).astype(np.int64)
 
 
 def _ranks(ranks: NDArray[np.float64], values: NDArray[Any]) -> NDArray[np.int64]:

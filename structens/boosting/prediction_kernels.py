@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structens.boosting.compiled import entry, inner
+from structens.boosting.compiled import entry, inner, lean_entry
 from structens.boosting.lanes import accumulate_scaled, load, lowest_bit
 
 ROWS = 64  # of a block
@@ -52,6 +52,30 @@ def leaves_of(code, shape, trees, cuts, children, out):  # type: ignore[no-untyp
             _exit_leaves(code, block * shape[3] * ROWS, first[t], first[t + 1], cuts, children, alive, span, leaf)
             for r in range(min(n - block * ROWS, ROWS)):
                 out[block * ROWS + r, t - trees[0]] = leaf[r]
+
+
+@lean_entry
+def code_rows(values, used, ranks, first, work, code):  # type: ignore[no-untyped-def]
+    """How many of its feature's ranks each value reaches, one more than there are for NaN; `code` as in `add_votes`.
+
+    `values`: float32, (n, d). `ranks`: float32, feature by feature, those of used feature j from ``first[j]`` on.
+    `work`: float32 and int32, 64 each. All ranks are compared with all rows of a block: no branch, many at once.
+    """
+    column, count = work
+    for block in range((len(values) + ROWS - 1) // ROWS):
+        rows = min(ROWS, len(values) - block * ROWS)
+        for j in range(len(used)):
+            for r in range(rows):
+                column[r] = values[block * ROWS + r, used[j]]
+            for r in range(ROWS):
+                count[r] = 0
+            for k in range(first[j], first[j + 1]):
+                rank = ranks[k]
+                for r in range(ROWS):
+                    count[r] += np.int32(rank <= column[r])
+            to, size = (block * len(used) + j) * ROWS, first[j + 1] - first[j]
+            for r in range(rows):
+                code[to + r] = size + 1 if np.isnan(column[r]) else count[r]
 
 
 @inner

@@ -154,7 +154,7 @@ def hashed(
     return table
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _slot_of(table, key):  # type: ignore[no-untyped-def]
     """Where a key is, or where it would be."""
     mask = np.int64(len(table) - 1)
@@ -176,18 +176,19 @@ def _insert(key, log_p, back_off, table):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _log_p(model, gram, length):  # type: ignore[no-untyped-def]
     """Of the last label of an n-gram of that length, written as a number."""
+    key, log_p, back_off, shape = model  # named once: in a loop each naming would be counted
     total = 0.0
     while length > 0:
-        h = _slot_of(model.key, (gram << np.int64(3)) | np.int64(length))
-        if model.key[h] != -1 and model.log_p[h] > -np.inf:
-            return total + model.log_p[h]
+        h = _slot_of(key, (gram << np.int64(3)) | np.int64(length))
+        if key[h] != -1 and log_p[h] > -np.inf:
+            return total + log_p[h]
         history = ((gram >> np.int64(BITS)) << np.int64(3)) | np.int64(length - 1)
-        h = _slot_of(model.key, history)
-        if model.key[h] != -1:
-            total += model.back_off[h]
+        h = _slot_of(key, history)
+        if key[h] != -1:
+            total += back_off[h]
         length -= 1
         gram &= (np.int64(1) << np.int64(BITS * length)) - 1
-    return total - np.log(model.shape[1] + 1.0)
+    return total - np.log(shape[1] + 1.0)
 
 
 @njit(cache=True)
