@@ -15,9 +15,11 @@ from structens.ensembles import DawidSkene, MajorityVote, ReliabilitySelection
 from structens.ensembles.confusions import Answers, Shrinkage, coins, count_coins, count_said, tables
 from structens.ensembles.dawid_skene import GROWN, NGRAM_EXPONENT
 from structens.ensembles.halved_ngrams import Texts, grow_halves, half_of, halved_marginals, halved_paths
+from structens.ensembles.model_selection import cross_predict
 from structens.ensembles.ngram_tree import NGramTree, grow_ngrams, log_probability
 from structens.ensembles.reliability_selection import likeness
 from structens.ensembles.slot_lattice import Candidates, best_path, marginals
+from structens.evaluate import count_errors, evaluate_methods
 from structens.io.ensemble_file import load, save
 
 N_LABELS = 3
@@ -125,10 +127,6 @@ def test_ngrams_are_learnt_from_gold_text_and_guesses():
     expected = grow_ngrams(Ragged.of([[place[t] for t in row] for row in [*right[:30], ["t0", "t9"]]]), len(place), 3)
     for tree in known.ngrams_:
         assert all(np.array_equal(tree[name], part) for name, part in expected._asdict().items())
-    rng = np.random.default_rng(0)
-    lengths = rng.geometric(0.15, 60)
-    loose = ExpertPredictions.of({j: [[f"t{x}" for x in rng.integers(0, 4, n)] for n in lengths] for j in "ab"})
-    assert DawidSkene().fit(loose).order_ == 0  # nothing tells the next
     assert DawidSkene(vocabulary="open").fit(X).order_ == 0
 
 
@@ -253,3 +251,14 @@ def test_the_command_without_gold_follows_the_reliable(method, tmp_path):
     assert done.code == 0, done.err
     assert done.answers == {**{i: ["x", t] for i, t in enumerate("pqrs")}, 4: ["m", "o"]}
     assert "with gold" not in done.err
+    path.write_text(lines({**made[0], "gold": ["x", "p"]}, *made[1:]))
+    some = "learnt from all records, 1 with gold" in run("combine", path, "--method", method).err
+    assert some is (method == "dawid-skene")
+
+
+def test_evaluation_does_not_show_it_the_gold_it_is_judged_by():
+    X, _ = noisy(20, (0.3, 0.4, 0.4))
+    shown = evaluate_methods(X, ["dawid-skene"], n_folds=4, n_resamples=2)
+    (found,) = [row.to_dict()["errors"] for row in shown.rows if row.name == "Dawid-Skene"]
+    answers = cross_predict(DawidSkene(), X, folds=4, random_state=0)
+    assert found == count_errors(answers, X).errors.sum()

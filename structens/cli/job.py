@@ -41,6 +41,8 @@ LOOKED_AT = 2000
 FEWEST_FOR_COPIES = 10
 """Records below which equal answers are no reason for suspicion."""
 MOST_NOTES = 5
+WITH_AND_WITHOUT = ("dawid-skene",)
+"""Methods that learn from records without gold too, and from gold where there is some."""
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Names of standard output, where a summary would be mixed with data."""
 
@@ -111,7 +113,8 @@ class Tally:
         """The run in one line."""
         details = ", ".join(f"{name} {value}" for name, value in self.details.items())
         how = METHODS[self.method][0] + (f" ({details})" if details else "")
-        learnt = f", learnt from {self.n_learnt:,} with gold" if self.n_learnt else ""
+        whom = "all records, " if self.method in WITH_AND_WITHOUT else ""
+        learnt = f", learnt from {whom}{self.n_learnt:,} with gold" if self.n_learnt else ""
         ties = f"; {self.n_ties:,} ties" if self.n_ties else ""
         where = "" if self.output in STDOUT else f"; wrote {self.output}"
         done = f"combined {self.n_records:,} records of {self.n_experts} experts" if not self.fitted else "fitted"

@@ -40,16 +40,17 @@ from structens.ensembles.restriction import Restriction
 from structens.ensembles.slot_candidates import Channel, candidates_of, features_of
 from structens.ensembles.slot_lattice import Candidates, Marginals, likely
 from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
-from structens.ensembles.word_evidence import elsewhere, spelled_alike
 
-FEWEST_FOR_EXPONENTS = 20
-"""Records with gold from which on exponents are learnt."""
+FEWEST_FOR_EXPONENTS = 10
+"""Records with gold from which on exponents are learnt, in closed vocabularies."""
 EXPONENTS = {"closed": 0.4, "open": 0.5}
 """Of likelihoods, where they are not learnt: experts repeat each other's mistakes."""
 NGRAM_EXPONENT = 0.5
 """Of n-grams, where it is not learnt."""
 ORDERS = (1, 2, 3, 4, 5)
 """Of n-grams, from which "auto" chooses."""
+PULL = 4.0
+"""Weight of the prior that exponents are those taken without gold."""
 GROWN = (1, 2, 4)
 """Rounds after which n-grams are learnt from the likeliest labels."""
 
@@ -72,9 +73,8 @@ class DawidSkene(PosteriorEnsemble):
     shrinkage : float
         Weight of the pool on a source's rates, in answers.
     exponents : "auto", or float > 0
-        Exponent of all likelihoods; 1 takes experts for independent. "auto": learnt from gold where 20 records have
-        some, with those of the n-grams and of the evidence about words (spelling, and frequency in other records);
-        else 0.4 in closed vocabularies, 0.5 in open ones.
+        Exponent of all likelihoods; 1 takes experts for independent. "auto": in closed vocabularies learnt from gold
+        where ten records have some, with that of the n-grams, and else 0.4; in open ones 0.5.
     align : {"auto", "always", "never"}
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
     restriction : "bio", "bioes", mapping, or None
@@ -93,7 +93,7 @@ class DawidSkene(PosteriorEnsemble):
     order_ : int
         Of the n-grams.
     exponents_ : ndarray of float64
-        Of the likelihoods, in open vocabularies of spelling, of the prior, added to GAP, of the n-grams.
+        Of the likelihoods, of the prior, added to GAP, of the n-grams.
     n_gold_ : int
         Records whose gold was used.
 
@@ -165,11 +165,15 @@ class DawidSkene(PosteriorEnsemble):
         evidence = _evidence(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
         said = evidence.answers.said[evidence.answers.said >= 0]
         self.spread_ = np.bincount(said, minlength=n_labels + 1).astype(np.float64)
-        self.learnt_, self.exponents_ = False, self._default_exponents(slots.n_experts)
-        if self.exponents == "auto" and self.n_gold_ >= FEWEST_FOR_EXPONENTS:
+        default, learnt = self._default_exponents(slots.n_experts), None
+        self.learnt_, self.exponents_ = False, default
+        if self.closed_ and self.exponents == "auto" and self.n_gold_ >= FEWEST_FOR_EXPONENTS:
             self._maximise(evidence, clamp=False)
-            self.learnt_, self.exponents_ = True, self._learnt_exponents(evidence)
-        self._maximise(evidence, clamp=True)
+            learnt = self._learnt_exponents(evidence)
+            self.learnt_ = False
+        self._maximise(evidence, clamp=True)  # under the exponents under which others are learnt
+        if learnt is not None:
+            self.learnt_, self.exponents_ = True, learnt
         return self
 
     def _check_options(self) -> None:
@@ -190,7 +194,7 @@ class DawidSkene(PosteriorEnsemble):
             else float(self.exponents)
         )
         n_groups = int(self._groups(p).max(initial=0)) + 1
-        return np.array([each] * n_groups + [0.0] * (not self.closed_) + [1.0, 0.0, NGRAM_EXPONENT])
+        return np.array([each] * n_groups + [1.0, 0.0, NGRAM_EXPONENT])
 
     def _answers(self, slots: Slots, X: ExpertPredictions) -> Answers:
         n, p = slots.labels.shape
@@ -219,10 +223,10 @@ class DawidSkene(PosteriorEnsemble):
         return np.arange(p) if self.closed_ and not self.by_worker_ else np.zeros(p, np.int64)
 
     def _features(self, slots: Slots, answers: Answers, label: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Likelihoods by group, in open vocabularies words spelled alike, the prior, and 1 for GAP.
+        """Likelihoods by group, the prior, and 1 for GAP.
 
-        Where exponents are learnt, the prior in open vocabularies is the word's frequency in other records. Where they
-        are not, n-grams to the power e take the place of so much of the labels' frequencies: these stay to 1 - e.
+        Where exponents are not learnt, n-grams to the power e take the place of so much of the labels' frequencies:
+        these stay to 1 - e.
         """
         channel, gap = self._channel(answers.n_labels), answers.n_labels
         made = features_of(answers, channel, label, self._groups(slots.n_experts))
@@ -230,14 +234,7 @@ class DawidSkene(PosteriorEnsemble):
             stands = np.log1p(-np.exp(channel.log_prior[gap]))  # a label, not GAP
             prior = (1.0 - float(self.exponents_[-1])) * (made[:, :, -2] - stands) + stands
             made[:, :, -2] = np.where((label < 0) | (label == gap), made[:, :, -2], prior)
-        if self.closed_:
-            return made
-        alike = np.zeros(label.shape)
-        if self.learnt_:
-            alike = spelled_alike(answers.said, label, slots.alphabet.labels)
-            log_elsewhere = elsewhere(answers.said, label, slots.record, self.spread_, len(self.labels_))
-            made[:, :, -2] = np.where(label == gap, made[:, :, -2], log_elsewhere)
-        return np.concatenate([made[:, :, :-2], alike[:, :, None], made[:, :, -2:]], axis=2)
+        return made
 
     def _candidates(self, slots: Slots, answers: Answers, gold: NDArray[np.int32] | None) -> NDArray[np.int32]:
         p = slots.n_experts
@@ -326,13 +323,14 @@ class DawidSkene(PosteriorEnsemble):
             chosen, part = slots[inside], answers._replace(said=answers.said[rows], who=answers.who[rows])
             truth = evidence.gold[rows]
             label = self._candidates(chosen, part, truth)
-            lost = ~(part.said == truth[:, None]).any(axis=1)
-            if not self.closed_:
-                label[lost], label[lost, 0] = -1, truth[lost]
             features, column = self._features(chosen, part, label), (label == truth[:, None]).argmax(axis=1)
             parts.append(Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, tree))
         n_groups = int(self._groups(slots.n_experts).max(initial=0)) + 1
-        return fit_exponents(parts, n_groups)
+        gap = self._channel(answers.n_labels).log_prior[-1]
+        share = float(self.exponents_[-1]) * bool(self.ngrams_)
+        begin = self.exponents_.copy()
+        begin[-3:] = 1.0 - share, share * (gap - np.log1p(-np.exp(gap))), share
+        return fit_exponents(parts, n_groups, begin=begin, pull=PULL)
 
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         answers, half = self._answers(slots, X), half_of(X.ids, self.seed)

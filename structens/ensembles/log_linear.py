@@ -47,7 +47,14 @@ class Part(NamedTuple):
     model: NGramTree | None
 
 
-def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30) -> NDArray[np.float64]:
+def fit_exponents(
+    parts: list[Part],
+    n_groups: int,
+    *,
+    max_iterations: int = 30,
+    begin: NDArray[np.float64] | None = None,
+    pull: float = 1.0,
+) -> NDArray[np.float64]:
     """Exponents with the largest conditional likelihood of gold, less a penalty.
 
     Parameters
@@ -56,6 +63,10 @@ def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30)
     n_groups : int
         The first features are the likelihoods of so many groups; their exponents are drawn to their mean.
     max_iterations : int
+    begin : ndarray of float64, shape (F + 1,), optional
+        Where exponents begin and are drawn to.
+    pull : float
+        Weight of the prior that they are there.
 
     Returns
     -------
@@ -74,12 +85,14 @@ def fit_exponents(parts: list[Part], n_groups: int, *, max_iterations: int = 30)
     n_features = parts[0].features.shape[2]
     has_model = any(part.model is not None for part in parts)
     gold_sums = [_gold_sums(part) for part in parts]
-    begin = np.concatenate([np.full(n_groups, 0.7), np.full(n_features - n_groups, 0.5), [0.4 if has_model else 0.0]])
-    if has_model:
-        begin[n_groups : n_groups + 1] = 0.1
+    if begin is None:
+        ends = [0.4 if has_model else 0.0]
+        begin = np.concatenate([np.full(n_groups, 0.7), np.full(n_features - n_groups, 0.5), ends])
+        if has_model:
+            begin[n_groups : n_groups + 1] = 0.1
 
     def objective(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = _penalty(w, begin, n_groups)
+        value, slope = _penalty(w, begin, n_groups, pull)
         for part, (gold_sum, gold_ngram) in zip(parts, gold_sums, strict=True):
             found = marginals(scored(part, w), part.model, w[-1], width=np.inf)
             value += float(found.log_total.sum()) - float(w[:-1] @ gold_sum) - float(w[-1]) * gold_ngram
@@ -112,10 +125,12 @@ def _gold_sums(part: Part) -> tuple[NDArray[np.float64], float]:
     return gold_sum, float(path_ngrams(part.offsets, part.label[rows, part.gold], part.model).sum())
 
 
-def _penalty(w: NDArray[np.float64], begin: NDArray[np.float64], n_groups: int) -> tuple[float, NDArray[np.float64]]:
-    """Exponents of groups are drawn to their mean, all to where they begin, that more weakly."""
-    slope = w - begin
-    value = 0.5 * float(slope @ slope)
+def _penalty(
+    w: NDArray[np.float64], begin: NDArray[np.float64], n_groups: int, pull: float
+) -> tuple[float, NDArray[np.float64]]:
+    """Exponents of groups are drawn to their mean, all to where they begin."""
+    slope = pull * (w - begin)
+    value = 0.5 * float(slope @ (w - begin))
     apart = w[:n_groups] - w[:n_groups].mean()
     slope[:n_groups] += RIDGE * apart
     return value + 0.5 * RIDGE * float(apart @ apart), slope

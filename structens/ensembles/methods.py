@@ -49,9 +49,9 @@ METHODS: dict[str, tuple[str, Callable[..., Ensemble]]] = {
 
 LEARNING = (
     *("auto", "best", "rand", "mvote", "cv", "last", "fpl", "fpl-cv", "fpl-rand", "sle"),
-    *("esp-boost", "deep-esp-boost", "confusion", "boosted-paths"),
+    *("esp-boost", "deep-esp-boost", "confusion", "boosted-paths", "dawid-skene"),
 )
-"""Methods that learn from gold."""
+"""Methods that learn from gold, where there is some."""
 
 
 def make_ensemble(method: str, *, min_len: int | str | None = None, **options: Any) -> Ensemble:
