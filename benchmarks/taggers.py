@@ -80,7 +80,7 @@ def ocr(options):
     part = X[rows]
     columns = {name: Tagged(*map(list, zip(*(of[i] for i in part.ids), strict=True))) for name, of in tagged.items()}
     letter, best = ({name: columns[name]} for name in ("letter", "window, Viterbi"))
-    for added in ({}, letter, best, columns):
+    for added in () if options.alone else ({}, letter, best, columns):
         print("\nwith", ", ".join(added) or "no tagger")
         print(render(evaluate_methods(add_experts(part, added) if added else part, ("vote", "mvote", "sle", "auto"))),
               flush=True)  # fmt: skip
@@ -211,6 +211,7 @@ def main():
     parser.add_argument("what", choices=("ocr", "pos", "size"))
     parser.add_argument("--folds", type=lambda s: [int(k) for k in s.split(",")], default=[0, 5])
     parser.add_argument("--by-word-type", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="no ensembles")
     parser.add_argument("--languages", type=lambda s: s.split(","), default=["en"])
     parser.add_argument("--share", type=float, default=1.0)
     options = parser.parse_args()
