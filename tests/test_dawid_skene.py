@@ -11,7 +11,7 @@ from run_cli import lines, run
 from test_generative import noisy
 
 from structens.core import ExpertPredictions, Ragged
-from structens.ensembles import DawidSkene, MajorityVote, ReliabilitySelection
+from structens.ensembles import ConfusionPaths, DawidSkene, MajorityVote, ReliabilitySelection
 from structens.ensembles.confusions import Answers, Shrinkage, coins, count_coins, count_said, tables
 from structens.ensembles.dawid_skene import GROWN, NGRAM_EXPONENT
 from structens.ensembles.halved_ngrams import Texts, grow_halves, half_of, halved_marginals, halved_paths
@@ -214,7 +214,10 @@ def test_workers_seen_rarely(tmp_path):
     spam = np.array([int(name[1:]) % 3 == 0 for name in model.sources_])
     assert rate[:-1][~spam].mean() > rate[:-1][spam].mean() + 0.2
     assert len(model.predict(X.with_workers({j: ["nobody"] * len(X) for j in "abc"}))) == len(X)
-    for one in (model, ReliabilitySelection().fit(X)):
+    half, nameless = np.arange(len(X)) < 150, ExpertPredictions.of({n: X._answers_of(n) for n in X.names})
+    by_gold = ConfusionPaths().fit(gold[half])
+    assert by_gold.score(gold[~half]) > ConfusionPaths().fit(nameless.with_gold(truth)[half]).score(gold[~half]) + 0.02
+    for one in (model, ReliabilitySelection().fit(X), by_gold):
         save(one, tmp_path / "m.structens")
         assert load(tmp_path / "m.structens").predict(X) == one.predict(X)
 

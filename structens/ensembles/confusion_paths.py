@@ -1,9 +1,10 @@
 """ConfusionPaths: a noisy channel for each expert, label n-grams, and exponents that tell copies from witnesses.
 
 The truth of a record is a sequence with known n-grams; each expert saw it through its own channel, whose confusions are
-counted on the records with gold. The posterior over the labels of each slot follows from Bayes' rule, with exponents:
-the likelihoods of experts that repeat each other count for less than those of independent ones. In closed vocabularies
-labels that nobody proposed can win, where all experts are known to take them for something else.
+counted on the records with gold; where records name `workers`, each of these has a channel, drawn to everybody's. The
+posterior over the labels of each slot follows from Bayes' rule, with exponents: the likelihoods of experts that repeat
+each other count for less than those of independent ones. In closed vocabularies labels that nobody proposed can win,
+where all experts are known to take them for something else.
 
 Sources: Dawid and Skene (1979); Shannon's noisy channel as in Brill and Moore (2000), for several observers at once;
 Raina et al. (2003) for the exponents.
@@ -19,7 +20,17 @@ from numpy.typing import NDArray
 
 from structens.core import ABSENT, GAP, Encoder, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.core.predictions import encode_answers
-from structens.ensembles.confusions import Answers, Shrinkage, answers_of, coins, count_coins, count_said, tables
+from structens.ensembles.confusions import (
+    Answers,
+    Shrinkage,
+    answers_by_worker,
+    answers_of,
+    coins,
+    count_coins,
+    count_said,
+    sources_of,
+    tables,
+)
 from structens.ensembles.decoding import Decode
 from structens.ensembles.log_linear import Part, fit_exponents
 from structens.ensembles.model_selection import folds
@@ -66,8 +77,11 @@ class ConfusionPaths(PosteriorEnsemble):
     ----------
     labels_ : list of str
         Labels learnt.
+    sources_ : list of str
+        Experts, or workers where records name them: these share one exponent, and a closed vocabulary is asked for.
     counts_ : ndarray of float64, shape (p, A + 1, A + 1) or (p, 5)
-        Counts of (truth, said), GAP last; with an open vocabulary those of `count_coins`.
+        Counts of (truth, said), GAP last, of each source; with an open vocabulary those of `count_coins`. With workers
+        there is a row of zeros for those not known.
     exponents_ : dict of str to ndarray
         "experts": of each expert's likelihood, shape (p,); "prior", "gap", "ngram": of the label's prior, added to
         GAP, of the n-grams.
@@ -89,6 +103,7 @@ class ConfusionPaths(PosteriorEnsemble):
     needs_gold = True
 
     labels_: list[str]
+    sources_: list[str]
     counts_: NDArray[np.float64]
     truths_: NDArray[np.float64]
     spread_: NDArray[np.float64]
@@ -124,9 +139,11 @@ class ConfusionPaths(PosteriorEnsemble):
             X = X.recode(encoder.alphabet)
         self.labels_ = list(X.alphabet.labels)
         n_labels = len(self.labels_)
-        self.closed_ = self.vocabulary == "closed" or (self.vocabulary == "auto" and n_labels <= MOST_LABELS)
+        self.by_worker_, self.sources_ = X.workers is not None, sources_of(X)
+        small = n_labels <= MOST_LABELS and not self.by_worker_
+        self.closed_ = self.vocabulary == "closed" or (self.vocabulary == "auto" and small)
         order = (5 if self.closed_ else 3) if self.label_order == "auto" else int(self.label_order)
-        answers = self._answers(slots, n_labels)
+        answers = self._answers(slots, X, n_labels)
         gold = np.where(slots.gold == GAP, n_labels, slots.gold).astype(np.int32)
         right = X.references[X.reference_offsets[:-1]]
         n_folds = min(N_FOLDS, len(X))
@@ -140,13 +157,14 @@ class ConfusionPaths(PosteriorEnsemble):
             learnt = tuple(all_ - part for all_, part in zip(whole, counts[k], strict=True))
             parts.append(self._part(slots, answers, gold, inside, self._channel(*learnt), model))
         p = len(X.names)
-        weights = fit_exponents(parts, p) if parts else np.array([0.7] * p + [0.1, 0.0, 0.4 * (order > 0)])
+        g = int(self._groups(p).max(initial=0)) + 1
+        weights = fit_exponents(parts, g) if parts else np.array([0.7] * g + [0.1, 0.0, 0.4 * (order > 0)])
         self.counts_, self.truths_, self.spread_ = whole
         self.exponents_ = {
-            "experts": weights[:p],
-            "prior": float(weights[p]),
-            "gap": float(weights[p + 1]),
-            "ngram": float(weights[p + 2]),
+            "experts": weights[self._groups(p)],
+            "prior": float(weights[g]),
+            "gap": float(weights[g + 1]),
+            "ngram": float(weights[g + 2]),
         }
         model = _ngrams(right, texts, n_labels, order)
         self.ngram_ = {} if model is None else dict(model._asdict())
@@ -159,7 +177,13 @@ class ConfusionPaths(PosteriorEnsemble):
         if not self.shrinkage > 0:
             raise ParameterError(f"shrinkage must be above 0; got {self.shrinkage!r}")
 
-    def _answers(self, slots: Slots, n_labels: int) -> Answers:
+    def _groups(self, p: int) -> NDArray[np.int64]:
+        """Columns that share an exponent: all, where it is not always the same who answers in one."""
+        return np.zeros(p, np.int64) if self.by_worker_ else np.arange(p)
+
+    def _answers(self, slots: Slots, X: ExpertPredictions, n_labels: int) -> Answers:
+        if self.by_worker_:
+            return answers_by_worker(slots, X, self.sources_, n_labels)
         p = slots.n_experts
         return answers_of(slots.labels, np.broadcast_to(np.arange(p), slots.labels.shape), n_labels, p)
 
@@ -213,21 +237,22 @@ class ConfusionPaths(PosteriorEnsemble):
         if not channel.is_closed:  # what nobody proposed cannot be chosen: such slots say nothing of exponents
             lost = ~(part.said == truth[:, None]).any(axis=1)
             label[lost], label[lost, 0] = -1, truth[lost]
-        features = features_of(part, channel, label, np.arange(p))
+        features = features_of(part, channel, label, self._groups(p))
         column = (label == truth[:, None]).argmax(axis=1)
         return Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, model)
 
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         n_labels = len(X.alphabet)
         channel = self._channel(*self._extended(n_labels))
-        answers = self._answers(slots, n_labels)
+        answers = self._answers(slots, X, n_labels)
         e = self.exponents_
         label = candidates_of(answers, channel, np.asarray(e["experts"], np.float64))
         p = slots.n_experts
-        weights = np.concatenate([e["experts"], [e["prior"], e["gap"]]])
-        features = features_of(answers, channel, label, np.arange(p))
-        score = np.where(label < 0, -np.inf, features @ weights)
-        score = np.where(likely(score, features[:, :, p] * e["ngram"]), score, -np.inf)
+        groups = self._groups(p)
+        own = np.asarray(e["experts"])[np.unique(groups, return_index=True)[1]]
+        features = features_of(answers, channel, label, groups)
+        score = np.where(label < 0, -np.inf, features @ np.concatenate([own, [e["prior"], e["gap"]]]))
+        score = np.where(likely(score, features[:, :, -2] * e["ngram"]), score, -np.inf)
         labels = slot_labels(label, n_labels)
         candidates = Candidates(slots.offsets, known_to(labels, len(self.labels_)), score)
         model = checked(NGramTree(**self.ngram_)) if self.ngram_ else None

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from structens.core import ABSENT, GAP
+from structens.core import ABSENT, GAP, ExpertPredictions, Slots
 
 
 class Answers(NamedTuple):
@@ -69,6 +69,39 @@ def answers_of(labels: NDArray[np.int32], who: NDArray[np.int64], n_labels: int,
     """
     said = np.where(labels == GAP, n_labels, np.where(labels == ABSENT, -1, labels)).astype(np.int32)
     return Answers(said, np.ascontiguousarray(who, np.int64), n_labels, n_sources)
+
+
+def sources_of(X: ExpertPredictions) -> list[str]:
+    """Names of those who answer: of workers, sorted, where records name them, or else of experts.
+
+    Examples
+    --------
+    >>> sources_of(ExpertPredictions.of({"a": ["x", "y"]}, workers={"a": ["v", "u"]}))
+    ['u', 'v']
+    """
+    if X.workers is None:
+        return list(X.names)
+    return sorted({str(w) for w in X.workers.ravel() if w is not None})
+
+
+def answers_by_worker(slots: Slots, X: ExpertPredictions, workers: list[str], n_labels: int) -> Answers:
+    """Answers of workers; those not among these, or not named, are one more source, the last.
+
+    Examples
+    --------
+    >>> from structens.align import align
+    >>> X = ExpertPredictions.of({"a": ["x"], "b": ["y"]}, workers={"a": ["v"], "b": ["w"]})
+    >>> answers_by_worker(align(X), X, ["u", "v"], 2).who.tolist()
+    [[1, 2]]
+    """
+    shape = slots.labels.shape
+    if X.workers is None:
+        who = np.full(shape, len(workers))
+    else:
+        place = {name: i for i, name in enumerate(workers)}
+        rows = [[place.get(str(w), len(place)) for w in row] for row in X.workers.tolist()]
+        who = np.array(rows, np.int64).reshape(-1, shape[1])[slots.record]
+    return answers_of(slots.labels, who, n_labels, len(workers) + 1)
 
 
 def count_said(answers: Answers, label: NDArray[np.int32], probability: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,7 +22,17 @@ from numpy.typing import NDArray
 from structens.core import GAP, Encoder, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.core.predictions import encode_answers
 from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, known_to, slot_labels
-from structens.ensembles.confusions import Answers, Shrinkage, answers_of, coins, count_coins, count_said, tables
+from structens.ensembles.confusions import (
+    Answers,
+    Shrinkage,
+    answers_by_worker,
+    answers_of,
+    coins,
+    count_coins,
+    count_said,
+    sources_of,
+    tables,
+)
 from structens.ensembles.decoding import Decode
 from structens.ensembles.halved_ngrams import (
     Texts,
@@ -159,8 +169,7 @@ class DawidSkene(PosteriorEnsemble):
         small = n_labels <= MOST_LABELS and X.workers is None
         self.closed_ = self.vocabulary == "closed" or (self.vocabulary == "auto" and small)
         self.by_worker_ = X.workers is not None
-        named = sorted({str(w) for w in X.workers.ravel() if w is not None}) if X.workers is not None else X.names
-        self.sources_ = list(named)
+        self.sources_ = sources_of(X)
         slots = self._slots(X)
         evidence = _evidence(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
         said = evidence.answers.said[evidence.answers.said >= 0]
@@ -197,13 +206,9 @@ class DawidSkene(PosteriorEnsemble):
         return np.array([each] * n_groups + [1.0, 0.0, NGRAM_EXPONENT])
 
     def _answers(self, slots: Slots, X: ExpertPredictions) -> Answers:
-        n, p = slots.labels.shape
-        if X.workers is None or not self.by_worker_:
-            who = np.broadcast_to(np.arange(p) if not self.by_worker_ else np.full(p, len(self.sources_)), (n, p))
-        else:
-            place = {name: i for i, name in enumerate(self.sources_)}
-            rows = [[place.get(str(w), len(place)) for w in row] for row in X.workers.tolist()]
-            who = np.array(rows, np.int64).reshape(-1, p)[slots.record]
+        if self.by_worker_:
+            return answers_by_worker(slots, X, self.sources_, len(slots.alphabet))
+        who = np.broadcast_to(np.arange(slots.n_experts), slots.labels.shape)
         return answers_of(slots.labels, who, len(slots.alphabet), len(self.sources_) + 1)
 
     def _channel(self, n_labels: int) -> Channel:
