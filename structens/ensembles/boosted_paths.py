@@ -20,6 +20,7 @@ from structens.core.predictions import encode_answers
 from structens.ensembles.base import Combined
 from structens.ensembles.calibration import calibrated, learn_calibration
 from structens.ensembles.candidate_features import view_of
+from structens.ensembles.candidate_gaps import learn_gap_weight, weigh_gaps
 from structens.ensembles.candidate_model import CandidateModel, Scene, Settings, Truth, learn_candidates, learn_language
 from structens.ensembles.candidate_state import model_of, state_of
 from structens.ensembles.candidate_workers import worker_numbers
@@ -99,6 +100,8 @@ class BoostedPaths(PosteriorEnsemble):
         Whether confidences were learnt from.
     scale_ : float
         Weight of the n-grams (`ngram_`) in decoding; 0 where they add nothing to what the trees know of them.
+    gap_ : float
+        Weight of "nothing" in a choice.
     state_ : dict
         The learnt model as arrays.
 
@@ -125,6 +128,7 @@ class BoostedPaths(PosteriorEnsemble):
     confident_: bool
     scale_: float
     ngram_: dict[str, NDArray[Any]]
+    gap_: float = 1.0
     state_: dict[str, Any]
 
     _model: CandidateModel | None = None
@@ -134,9 +138,9 @@ class BoostedPaths(PosteriorEnsemble):
     def __init__(
         self,
         vocabulary: str = "auto",
-        n_rounds: int = 150,
+        n_rounds: int = 100,
         n_inner_nodes: int = 12,
-        learning_rate: float = 0.15,
+        learning_rate: float = 0.2,
         n_passes: int = 2,
         order: int = 4,
         n_folds: int = 5,
@@ -171,7 +175,7 @@ class BoostedPaths(PosteriorEnsemble):
         self.labels_ = X.alphabet.decode(codes)
         self.error_ = _token_errors(X)
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
-        self.scale_, self.ngram_ = 0.0, {}
+        self.scale_, self.ngram_, self.gap_ = 0.0, {}, 1.0
         self.words_, self.lexicon_, self.confident_ = [], {}, X.confidence is not None
         people = [] if X.workers is None else X.workers.ravel().tolist()
         self.workers_ = sorted({str(name) for name in people if name is not None})
@@ -197,6 +201,8 @@ class BoostedPaths(PosteriorEnsemble):
         q = self._adopt(model, posteriors, found, right, int(self.error_.argmin()))
         if self.n_steps_ > 0:
             held_out = self._learn_decoding(_dense(found, q), slots, table, truth, settings.n_folds)
+            self.gap_ = learn_gap_weight(held_out, slots.offsets, X)
+            held_out = weigh_gaps(held_out, self.gap_)
             self._calibrate(slots, X, held_out)
 
     def _texts(self, X: ExpertPredictions) -> Ragged:
@@ -312,9 +318,10 @@ class BoostedPaths(PosteriorEnsemble):
         found = found if others is None else candidates(slots.labels, others)
         made = _dense(found, self._model.posteriors(self._scene(found, slots, X, lexicon, none)))
         if not self.ngram_ or (self.scale_ == 0.0 and self.decode != "viterbi"):
-            return made
+            return weigh_gaps(made, self.gap_)
         table, tree = class_table(X.alphabet, self.labels_), checked(NGramTree(**self.ngram_))
-        return with_ngrams(made, table, slots.offsets, tree, self.scale_, path=self.decode == "viterbi")
+        made = with_ngrams(made, table, slots.offsets, tree, self.scale_, path=self.decode == "viterbi")
+        return weigh_gaps(made, self.gap_)
 
     def _decided(self, slots: Slots, X: ExpertPredictions, n_best: int) -> Combined:
         self._kept = (slots, self._posteriors(slots, X))

@@ -51,8 +51,8 @@ START = 0.3
 """Weight of an expert's log-odds before anything is learnt."""
 PENALTY = 1.0
 """Of the conditional logits."""
-SHARE_OF_FEATURES = 0.3
-"""Of which each tree may use a part, drawn anew: trees that differ err less together, and are grown faster."""
+SHARE_OF_FEATURES = 1.0
+"""Drawn anew for each tree. With 0.3 and half as many trees more, twelve files had as many errors as with all."""
 LEAST_ROWS = 60
 """Contested candidates below which no trees are grown."""
 _LOGIT_CONTEXT = ("n-gram", "left agree", "right agree", "agree")
