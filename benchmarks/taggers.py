@@ -16,6 +16,7 @@ import os
 import resource
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -158,7 +159,7 @@ def columns_of(maker, sequences):
     rows = maker.transform(sequences)
     columns = [list(map(str, row)) for row in np.split(rows.indices, rows.indptr[1:-1])]
     ends = np.cumsum([0, *map(len, sequences)]).tolist()
-    return [columns[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return [columns[a:b] for a, b in pairwise(ends)]
 
 
 def wrong_of(said, gold):
