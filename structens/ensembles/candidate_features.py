@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from structens.boosting.compiled import lean_entry, lean_inner
 from structens.core import GAP
 from structens.ensembles.candidates import Candidates
 from structens.ensembles.label_ngram import BITS, LabelNGram, _log_p
@@ -81,6 +81,7 @@ def support_features(view: View, rows: Ints, reliability: NDArray[np.float32], t
     """
     out = np.full((len(rows), len(SUPPORT) + view.of.shape[1]), np.nan, np.float32)
     _support(view, rows, reliability, table, out)
+    _lead(view, rows, out, np.array([SUPPORT.index("bayes"), SUPPORT.index("bayes lead")]))
     return out
 
 
@@ -167,7 +168,7 @@ def neighbours(view: View, q: Floats) -> Neighbours:
     return Neighbours(top, left, right, trust)
 
 
-@njit(cache=True)
+@lean_entry
 def _support(view, rows, reliability, table, out):  # type: ignore[no-untyped-def]
     p, k = view.of.shape[1], reliability.shape[2]
     base = out.shape[1] - p
@@ -204,10 +205,9 @@ def _support(view, rows, reliability, table, out):  # type: ignore[no-untyped-de
             out[i, 10] = others / (awake - n)
         out[i, 11], out[i, 12] = view.label[c] == GAP, mine
         out[i, 13], out[i, 14], out[i, 15] = s - begin, end - 1 - s, end - begin
-    _lead(view, rows, out, np.array([6, 7]))
 
 
-@njit(cache=True)
+@lean_entry
 def _lead(view, rows, out, columns):  # type: ignore[no-untyped-def]
     """A column less its largest value among the rivals, into another column."""
     i = 0
@@ -229,7 +229,7 @@ def _lead(view, rows, out, columns):  # type: ignore[no-untyped-def]
         i = end
 
 
-@njit(cache=True)
+@lean_entry
 def _neighbours(view, q, top, left, right, trust):  # type: ignore[no-untyped-def]
     for s in range(len(view.record)):
         for c in range(view.offsets[s], view.offsets[s + 1]):
@@ -252,7 +252,7 @@ def _neighbours(view, q, top, left, right, trust):  # type: ignore[no-untyped-de
                 last = s
 
 
-@njit(cache=True)
+@lean_entry
 def _context(view, rows, q, around, out):  # type: ignore[no-untyped-def]
     p = view.of.shape[1]
     for i in range(len(rows)):
@@ -301,13 +301,13 @@ def _context(view, rows, q, around, out):  # type: ignore[no-untyped-def]
             out[i, 21] = others / m
 
 
-@njit(cache=True)
+@lean_inner
 def _logit(x):  # type: ignore[no-untyped-def]
     x = min(max(x, 1e-5), 1.0 - 1e-5)
     return np.log(x / (1.0 - x))
 
 
-@njit(cache=True)
+@lean_inner
 def _agreement(view, c, s, beside, q, out):  # type: ignore[no-untyped-def]
     """Mean posterior, in the slot beside, of what those who support a candidate say there, and the others."""
     own, others, n, m = 0.0, 0.0, 0, 0
@@ -327,7 +327,7 @@ def _agreement(view, c, s, beside, q, out):  # type: ignore[no-untyped-def]
         out[1] = others / m
 
 
-@njit(cache=True)
+@lean_entry
 def _ngrams(slot, said, mine, tops, around, model, out):  # type: ignore[no-untyped-def]
     """Log probability of a class after the probable labels before its slot, and of it and those that follow."""
     order, border = model.shape[0], model.shape[1]
@@ -353,7 +353,7 @@ def _ngrams(slot, said, mine, tops, around, model, out):  # type: ignore[no-unty
                 break
 
 
-@njit(cache=True)
+@lean_entry
 def _confidence(view, rows, confidence, out):  # type: ignore[no-untyped-def]
     for i in range(len(rows)):
         c = rows[i]

@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from structens.boosting.compiled import lean_entry, lean_inner
 
 BITS = 9
 """Of a label in the number of an n-gram."""
@@ -154,7 +155,7 @@ def hashed(
     return table
 
 
-@njit(cache=True, inline="always")
+@lean_inner
 def _slot_of(table, key):  # type: ignore[no-untyped-def]
     """Where a key is, or where it would be."""
     mask = np.int64(len(table) - 1)
@@ -166,17 +167,17 @@ def _slot_of(table, key):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True)
+@lean_entry
 def _insert(key, log_p, back_off, table):  # type: ignore[no-untyped-def]
     for i in range(len(key)):
         h = _slot_of(table.key, key[i])
         table.key[h], table.log_p[h], table.back_off[h] = key[i], log_p[i], back_off[i]
 
 
-@njit(cache=True)
+@lean_inner
 def _log_p(model, gram, length):  # type: ignore[no-untyped-def]
     """Of the last label of an n-gram of that length, written as a number."""
-    key, log_p, back_off, shape = model  # named once: in a loop each naming would be counted
+    key, log_p, back_off, shape = model
     total = 0.0
     while length > 0:
         h = _slot_of(key, (gram << np.int64(3)) | np.int64(length))
@@ -191,7 +192,7 @@ def _log_p(model, gram, length):  # type: ignore[no-untyped-def]
     return total - np.log(shape[1] + 1.0)
 
 
-@njit(cache=True)
+@lean_entry
 def _score(model, grams, out):  # type: ignore[no-untyped-def]
     for i in range(len(grams)):
         gram = np.int64(0)

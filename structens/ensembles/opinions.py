@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from structens.core import ABSENT, ExpertPredictions, Slots
 from structens.ensembles.base import Combined, Ensemble
-from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
+from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors, proposed_mass
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -69,15 +69,7 @@ def opinion_in(labels: Labels, found: Posteriors) -> Opinion:
     >>> one.share.tolist(), one.extra.tolist(), one.extra_share.tolist()
     ([[0.1, 0.3, -1.0]], [[7, -2]], [[0.6, 0.0]])
     """
-    n, p = labels.shape
-    share = np.full((n, p), -1.0)
-    left = np.where(found.label != ABSENT, found.probability, 0.0)
-    for j in range(p):
-        column = labels[:, j : j + 1]
-        first = (column[:, 0] != ABSENT) & ~(labels[:, :j] == column).any(axis=1)
-        here = (found.label == column) & first[:, None]
-        share[first, j] = np.where(here, found.probability, 0.0).sum(axis=1)[first]
-        left[here] = 0.0
+    share, left = proposed_mass(labels, found)
     m = min(N_EXTRA, left.shape[1])
     order = np.argsort(-left, axis=1, kind="stable")[:, :m]
     extra_share = np.take_along_axis(left, order, axis=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from structens.boosting.compiled import lean_entry, lean_inner
 from structens.ensembles.confusions import Answers
 
 MOST_CANDIDATES = 8
@@ -77,7 +77,9 @@ def candidates_of(
     """
     k = min(most, answers.n_labels + 1)
     out = np.full((len(answers.said), k), -1, np.int32)
-    _candidates(answers.said, answers.who, channel, exponents, out)
+    n = answers.n_labels + 1
+    work = np.empty(n), np.zeros(n, np.bool_), np.empty(max(n, answers.said.shape[1]), np.int64)
+    _candidates(answers.said, answers.who, channel, exponents, work, out)
     if gold is not None:
         missing = (gold >= 0) & ~(out == gold[:, None]).any(axis=1)
         filled = np.minimum((out >= 0).sum(axis=1), k - 1)
@@ -106,7 +108,7 @@ def features_of(
     return out
 
 
-@njit(cache=True)
+@lean_inner
 def _log_likelihood(channel, who, said, truth):  # type: ignore[no-untyped-def]
     table, coin, log_spread, log_prior = channel
     if len(table):
@@ -119,12 +121,11 @@ def _log_likelihood(channel, who, said, truth):  # type: ignore[no-untyped-def]
     return coin[who, 1] if said == gap else coin[who, 2] + log_spread[said]
 
 
-@njit(cache=True)
-def _candidates(said, who, channel, exponents, out):  # type: ignore[no-untyped-def]
+@lean_entry
+def _candidates(said, who, channel, exponents, work, out):  # type: ignore[no-untyped-def]
     table, log_prior = channel[0], channel[3]
     n_truths, p, most = len(log_prior), said.shape[1], out.shape[1]
-    score, proposed = np.empty(n_truths), np.zeros(n_truths, np.bool_)
-    truths = np.empty(max(n_truths if len(table) else p, 1), np.int64)
+    score, proposed, truths = work
     for s in range(len(said)):
         n = 0
         if len(table):
@@ -167,7 +168,7 @@ def _candidates(said, who, channel, exponents, out):  # type: ignore[no-untyped-
                 proposed[said[s, j]] = False
 
 
-@njit(cache=True)
+@lean_entry
 def _features(said, who, channel, label, groups, out):  # type: ignore[no-untyped-def]
     log_prior = channel[3]
     n_groups = out.shape[2] - 2

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from structens.boosting.compiled import lean_inner
 from structens.core import ABSENT, GAP
 from structens.ensembles.ngram_tree import child_of
 
@@ -155,7 +156,7 @@ def _best(label, score, s):  # type: ignore[no-untyped-def]
     return top
 
 
-@njit(cache=True)
+@lean_inner
 def _keep(t, n_fresh, model, setting, lattice, front):  # type: ignore[no-untyped-def]
     """Number the states that stay, merge the least of too many, and divide by the best, whose logarithm is returned."""
     if n_fresh == 0:  # no candidate: the states stay as they are
@@ -198,7 +199,7 @@ def _keep(t, n_fresh, model, setting, lattice, front):  # type: ignore[no-untype
     return np.log(top)
 
 
-@njit(cache=True)
+@lean_inner
 def _largest(values, n, most, out):  # type: ignore[no-untyped-def]
     """The largest values in `out`, falling, at most so many; the last of them is returned."""
     found = 0
@@ -217,7 +218,7 @@ def _largest(values, n, most, out):  # type: ignore[no-untyped-def]
     return out[found - 1]
 
 
-@njit(cache=True)
+@lean_inner
 def _backward(span, label, score, lattice, arcs, work, probability):  # type: ignore[no-untyped-def]
     """Probabilities of candidates; expected log probability of their labels under the n-grams, if it is asked for."""
     later, earlier = work

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from structens.boosting.compiled import lean_entry
 from structens.core import ABSENT, GAP, Alphabet, ExpertPredictions, Slots
 from structens.ensembles.base import Combined, Ensemble, _collect
 from structens.ensembles.decoding import Weighted, decode_slots, invalid_tags
@@ -139,11 +140,36 @@ def shares_of(labels: NDArray[np.int32], found: Posteriors) -> NDArray[np.float6
     >>> shares_of(np.array([[5, 3, 3]], np.int32), found).tolist()
     [[0.5, 0.5, -1.0]]
     """
-    out = np.full(labels.shape, -1.0)
-    for j in range(labels.shape[1]):
-        same = (labels == labels[:, j : j + 1]) & (labels != ABSENT)
-        first = (labels[:, j] != ABSENT) & (same.argmax(axis=1) == j)
-        mass = np.where(found.label == labels[:, j : j + 1], found.probability, 0.0).sum(axis=1)
-        out[first, j] = np.maximum(mass[first], 1e-12)
+    mass = proposed_mass(labels, found)[0]
+    out = np.where(mass >= 0, np.maximum(mass, 1e-12), -1.0)
     total = np.where(out > 0, out, 0.0).sum(axis=1, keepdims=True)
     return np.where(out > 0, out / np.where(total > 0, total, 1.0), out)
+
+
+def proposed_mass(labels: NDArray[np.int32], found: Posteriors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probability of each label proposed, at its first supporter, -1 elsewhere; and of each that nobody proposed.
+
+    Shapes (n_slots, p) and (n_slots, K); 0 in the latter for labels proposed and where there is none.
+    """
+    share, left = np.full(labels.shape, -1.0), np.zeros(found.probability.shape)
+    arrays = labels, found.label, found.probability
+    _proposed_mass(*(np.ascontiguousarray(part) for part in arrays), share, left)
+    return share, left
+
+
+@lean_entry
+def _proposed_mass(labels, label, probability, share, left):  # type: ignore[no-untyped-def]
+    for s in range(len(labels)):
+        for k in range(label.shape[1]):
+            left[s, k] = 0.0 if label[s, k] == ABSENT else probability[s, k]
+        for j in range(labels.shape[1]):
+            x, first = labels[s, j], 0
+            while labels[s, first] != x:
+                first += 1
+            if x == ABSENT or first < j:
+                continue
+            share[s, j] = 0.0
+            for k in range(label.shape[1]):
+                if label[s, k] == x:
+                    share[s, j] += probability[s, k]
+                    left[s, k] = 0.0
