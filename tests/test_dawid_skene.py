@@ -130,6 +130,18 @@ def test_ngrams_are_learnt_from_gold_text_and_guesses():
     assert DawidSkene(vocabulary="open").fit(X).order_ == 0
 
 
+def test_exponents_without_gold_fall_with_the_number_of_answers():
+    for p, closed, open_ in ((1, 1.0, 1.0), (4, 0.5, 1.0), (10, 0.25, 0.5), (25, 0.25, 0.25)):
+        X = ExpertPredictions.of({f"e{j:02}": ["ab", "ba"] for j in range(p)})
+        for vocabulary, e in (("closed", closed), ("open", open_)):
+            assert DawidSkene(vocabulary=vocabulary).fit(X).exponents_[0] == pytest.approx(e)
+
+
+def test_records_in_which_nothing_stands():
+    assert DawidSkene().fit({"a": ["", ""], "b": ["", ""]}).predict({"a": ["", "x"], "b": ["", "x"]})[0] == ""
+    assert DawidSkene().fit({"a": ["x", None], "b": ["x", None]}).predict({"a": ["x"], "b": ["x"]}) == ["x"]
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([("closed", 0), ("open", 0), ("closed", 2)]))
 def test_likelihood_never_falls(seed, kind):

@@ -145,7 +145,7 @@ def tables(counts: NDArray[np.float64], shrinkage: Shrinkage) -> NDArray[np.floa
     frequency = pool.sum(axis=0) + 0.5
     base = np.tile(frequency, (n_truths, 1))
     base[np.arange(n_truths), np.arange(n_truths)] = 0.0
-    base /= base.sum(axis=1, keepdims=True)
+    base /= np.maximum(base.sum(axis=1, keepdims=True), 1e-300)  # 0 where nothing but GAP is known
     spread = (pool + shrinkage.pool * base) / (pool.sum(axis=1, keepdims=True) + shrinkage.pool)
     own = (errors + shrinkage.errors * spread) / (errors.sum(axis=2, keepdims=True) + shrinkage.errors)
     out = (1.0 - rate)[:, :, None] * own

@@ -53,8 +53,10 @@ from structens.ensembles.slot_posteriors import PosteriorEnsemble, Posteriors
 
 FEWEST_FOR_EXPONENTS = 10
 """Records with gold from which on exponents are learnt, in closed vocabularies."""
-EXPONENTS = {"closed": 0.4, "open": 0.5}
-"""Of likelihoods, where they are not learnt: experts repeat each other's mistakes."""
+WITNESSES = {"closed": 2.0, "open": 5.0}
+"""Experts repeat each other's mistakes: all answers to a slot together count as those of at most so many."""
+LEAST_EXPONENT = 0.25
+"""Of likelihoods: below, frequent labels drive out others."""
 NGRAM_EXPONENT = 0.5
 """Of n-grams, where it is not learnt."""
 ORDERS = (1, 2, 3, 4, 5)
@@ -84,7 +86,8 @@ class DawidSkene(PosteriorEnsemble):
         Weight of the pool on a source's rates, in answers.
     exponents : "auto", or float > 0
         Exponent of all likelihoods; 1 takes experts for independent. "auto": in closed vocabularies learnt from gold
-        where ten records have some, with that of the n-grams, and else 0.4; in open ones 0.5.
+        where ten records have some, with that of the n-grams. Else 2 by the number of answers to a slot, in open
+        vocabularies 5 by that number, but between 0.25 and 1.
     align : {"auto", "always", "never"}
     decode : {"marginal", "viterbi", "string", "mbr"} or MBR
     restriction : "bio", "bioes", mapping, or None
@@ -174,7 +177,7 @@ class DawidSkene(PosteriorEnsemble):
         evidence = _evidence(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
         said = evidence.answers.said[evidence.answers.said >= 0]
         self.spread_ = np.bincount(said, minlength=n_labels + 1).astype(np.float64)
-        default, learnt = self._default_exponents(slots.n_experts), None
+        default, learnt = self._default_exponents(evidence.answers), None
         self.learnt_, self.exponents_ = False, default
         if self.closed_ and self.exponents == "auto" and self.n_gold_ >= FEWEST_FOR_EXPONENTS:
             self._maximise(evidence, clamp=False)
@@ -196,12 +199,12 @@ class DawidSkene(PosteriorEnsemble):
         if self.exponents != "auto" and (isinstance(self.exponents, str) or not self.exponents > 0):
             raise ParameterError(f"exponents must be 'auto' or a number above 0; got {self.exponents!r}")
 
-    def _default_exponents(self, p: int) -> NDArray[np.float64]:
-        each = (
-            EXPONENTS["closed" if self.closed_ else "open"]
-            if isinstance(self.exponents, str)
-            else float(self.exponents)
-        )
+    def _default_exponents(self, answers: Answers) -> NDArray[np.float64]:
+        p = answers.said.shape[1]
+        together = WITNESSES["closed" if self.closed_ else "open"]
+        a_slot = (answers.said >= 0).sum() / max(len(answers.said), 1)
+        each = float(np.clip(together / max(a_slot, 1.0), LEAST_EXPONENT, 1.0))
+        each = each if isinstance(self.exponents, str) else float(self.exponents)
         n_groups = int(self._groups(p).max(initial=0)) + 1
         return np.array([each] * n_groups + [1.0, 0.0, NGRAM_EXPONENT])
 
