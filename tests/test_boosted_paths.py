@@ -1,6 +1,7 @@
 """BoostedPaths: candidates, features out of fold, n-grams, the conditional logit, and the estimator."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,17 +21,22 @@ from structens.ensembles.candidate_features import (
     support_features,
     view_of,
 )
+from structens.ensembles.candidate_gaps import WEIGHTS, learn_gap_weight, weigh_gaps
 from structens.ensembles.candidate_logit import fit_logit, slot_posteriors
 from structens.ensembles.candidate_model import Truth, learn_language
-from structens.ensembles.candidate_rates import SUPPORTERS, learn_like_cases, supporter_keys
+from structens.ensembles.candidate_rates import SUPPORTERS, learn_like_cases, supporter_keys, surrounding_keys
+from structens.ensembles.candidate_state import model_of, state_of
+from structens.ensembles.candidate_workers import STRENGTH, learn_workers, worker_features, worker_numbers
 from structens.ensembles.candidates import candidates
 from structens.ensembles.label_classes import frequent_labels
 from structens.ensembles.label_ngram import learn_ngram, log_probability
 from structens.ensembles.ngram_tree import grow_ngrams, step
 from structens.ensembles.posterior_ngrams import trees_without
 from structens.ensembles.reliability import count_said, reliabilities
+from structens.ensembles.slot_posteriors import Posteriors
 from structens.ensembles.word_candidates import count_words, without, word_features
 from structens.io.ensemble_file import load, save
+from structens.losses import edit_distance
 
 LABELS = st.integers(-2, 3)
 NETWORKS = st.integers(1, 4).flatmap(
@@ -167,6 +173,87 @@ def test_vocabularies_are_told_apart(counts, closed):
     assert frequent_labels(np.array(counts), "closed")[1]
 
 
+@settings(max_examples=30)
+@given(st.integers(1, 3), st.integers(1, 3), st.data())
+def test_workers_are_as_reliable_as_in_other_folds(p, n, data):
+    slot = st.lists(LABELS, min_size=p, max_size=p)
+    labels = data.draw(st.lists(st.lists(slot, min_size=1, max_size=3), min_size=2, max_size=4))
+    gold = [[data.draw(st.sampled_from(row)) for row in record] for record in labels]
+    workers = [data.draw(st.lists(st.integers(0, n), min_size=p, max_size=p)) for _ in labels]
+    fold = np.arange(len(labels)) % 2
+    found = candidates(np.array([row for record in labels for row in record], np.int32))
+    lengths = [len(record) for record in labels]
+    view = view_of(found, np.zeros(len(found), np.int64), np.concatenate([[0], np.cumsum(lengths)]))
+    right = found.label == np.array([g for record in gold for g in record])[found.slot]
+    made = learn_workers(view, np.array(workers), right, fold, (2, n))
+    seen = [[r for r in range(len(labels)) if fold[r] != f] for f in (0, 1, 2)]
+    expected = [naive.worker_log_odds(labels, gold, workers, n, rows, STRENGTH) for rows in seen]
+    np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-6)
+    features = worker_features(view, np.arange(len(found)), np.array(workers), made, fold)
+    flat = [(r, row) for r, record in enumerate(labels) for row in record]
+    for i, (s, label) in enumerate(zip(found.slot.tolist(), found.label.tolist(), strict=True)):
+        r, row = flat[s]
+        x = [expected[fold[r]][who] for who in workers[r]]
+        np.testing.assert_allclose(features[i], naive.worker_row(row, label, x), rtol=1e-4, atol=1e-5)
+
+
+def test_who_answered_counts_where_experts_are_places():
+    rng = np.random.default_rng(0)
+    gold = ["".join(rng.choice(list("abcd"), 6)) for _ in range(160)]
+    said, names = ({f"a{j}": [] for j in range(3)} for _ in range(2))
+    for right in gold:
+        for place, who in zip(said, rng.permutation(6)[:3].tolist(), strict=True):
+            wrong = 0.05 if who < 2 else 0.5
+            said[place].append("".join(rng.choice(list("abcd")) if rng.random() < wrong else c for c in right))
+            names[place].append(f"w{who}")
+    X = ExpertPredictions.of(said, gold=gold, workers=names, ids=[f"r{i}" for i in range(160)])
+    model, blind = (BoostedPaths(n_rounds=10, n_passes=1).fit(one[:100]) for one in (X, replace(X, workers=None)))
+    assert model.workers_ == [f"w{k}" for k in range(6)]
+    assert 1 - model.score(X[100:]) < 0.8 * (1 - blind.score(X[100:]))
+    again = model_of(state_of(model_of(model.state_)))
+    np.testing.assert_array_equal(again.statistics.workers, model.state_["workers"][None])
+    nobody = replace(X[100:], workers=None)
+    strangers = nobody.with_workers({name: ["new"] * 60 for name in said})
+    assert model.predict(nobody) == model.predict(strangers)
+
+
+def test_words_are_told_from_each_other_and_from_their_rivals():
+    _, view = scene([[0, 1], [0, 3], [0, 1], [1, 0]])
+    word = np.array([7, 8, 7, 9, 7, 8, 8, 7])  # of each candidate, two a slot
+    rows, q = np.arange(8), np.full(8, 0.5)
+    keys = surrounding_keys(view, rows, q, 5, word)
+    np.testing.assert_array_equal(keys[:, :4], surrounding_keys(view, rows, q, 5))
+    assert keys[:, 4].tolist() == word.tolist()
+    pairs = list(zip(word.tolist(), word.reshape(4, 2)[:, ::-1].ravel().tolist(), strict=True))
+    assert [[pairs.index(p) for p in pairs]] == [[keys[:, 5].tolist().index(k) for k in keys[:, 5].tolist()]]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=8), st.data())
+def test_the_weight_of_nothing_has_the_fewest_edits(shares, data):
+    """Slots of label 0, label 1 and GAP."""
+    weights = [[(share * 7 + k * 3) % 11 + 1 for k in range(3)] for record in shares for share in record]
+    p = np.array(weights) / np.array(weights).sum(axis=1, keepdims=True)
+    found = Posteriors(np.tile(np.array([0, 1, GAP], np.int32), (len(p), 1)), p)
+    lengths = [len(record) for record in shares]
+    gold = [data.draw(st.lists(st.sampled_from("ab"), max_size=5)) for _ in shares]
+    X = ExpertPredictions.of({"e": [["a", "b"]] * len(shares)}, gold=gold)
+    codes = [[X.alphabet.codes[c] for c in right] for right in gold]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    rows = [dict(zip((0, 1, GAP), row, strict=True)) for row in p.tolist()]
+    edits = {w: naive.gap_errors(rows, lengths, codes, w, edit_distance) for w in WEIGHTS}
+    made = learn_gap_weight(found, offsets, X)
+    assert edits[made] == edits[1.0] if made == 1.0 else edits[made] == min(edits.values()) < edits[1.0]
+    assert made == 1.0 or weigh_gaps(found, made).probability.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_nothing_counts_less_where_answers_are_too_short():
+    slots = Posteriors(np.tile(np.array([0, GAP], np.int32), (80, 1)), np.tile([0.45, 0.55], (80, 1)))
+    X = ExpertPredictions.of({"e": ["a"] * 40}, gold=["aa"] * 40)
+    assert learn_gap_weight(slots, np.arange(0, 81, 2), X) == min(w for w in WEIGHTS if w < 0.45 / 0.55)
+    assert learn_gap_weight(slots, np.arange(0, 81, 2), X.with_gold([""] * 40)) == 1.0
+
+
 def confused(n=150, seed=0, unknown=()):
     """Three experts: two copies that take b for p and, after a, d for t; one with errors at random."""
     rng = np.random.default_rng(seed)
@@ -179,6 +266,7 @@ def confused(n=150, seed=0, unknown=()):
 
 def test_no_statistic_has_seen_the_gold_of_the_record_it_is_used_for():
     X = confused(24)
+    X = X.with_workers({name: [str((i + j) % 3) for i in range(24)] for j, name in enumerate(X.names)})
     fold = np.arange(24) % 6
     changed = list(X.gold)
     changed[7] = "".join("abdpt"["abdpt".index(c) - 1] for c in changed[7])
@@ -199,8 +287,10 @@ def test_no_statistic_has_seen_the_gold_of_the_record_it_is_used_for():
         like = learn_like_cases(supporter_keys(view, rows), SUPPORTERS, right[rows], of_row[rows])[1]
         words = word_features(view, rows, one.alphabet.labels, without(count_words(one, fold, 6)), fold)
         context = context_features(view, rows, q, language.ngrams, fold)
+        who = worker_numbers(one.workers, (24, 3), ["0", "1", "2"])
+        people = worker_features(view, rows, who, learn_workers(view, who, right, fold, (6, 3)), fold)
         pool = language.pool.table[fold[7]], language.pool.log_prior[fold[7]]
-        parts = [support_features(view, rows, tables, fold), context, like - like.mean(), words]
+        parts = [support_features(view, rows, tables, fold), context, like - like.mean(), words, people]
         return view.record[found.slot[rows]], parts, pool, right[rows]
 
     record, before, pool, right = statistics(X)
@@ -208,7 +298,7 @@ def test_no_statistic_has_seen_the_gold_of_the_record_it_is_used_for():
     inside = record == 7
     assert inside.any()
     assert (right[inside] != right_after[inside]).any()
-    for k in (0, 1, 3):
+    for k in (0, 1, 3, 4):
         np.testing.assert_array_equal(before[k][inside], after[k][inside])
         assert k == 3 or not np.array_equal(before[k], after[k], equal_nan=True)  # others have seen it
     for one, two in zip(pool, pool_after, strict=True):
@@ -274,6 +364,21 @@ def test_model_files_answer_as_the_model(tmp_path):
         assert again.predict(asked) == model.predict(asked)
         assert again.confidence(asked) == model.confidence(asked)
         assert pickle.loads(pickle.dumps(model)).predict(asked) == model.predict(asked)
+
+
+def test_models_from_before_words_and_workers_were_known_still_answer():
+    X = confused(60)
+    X = ExpertPredictions.of({name: [list(a) for a in X[name]] for name in X.names}, gold=[list(g) for g in X.gold])
+    model = BoostedPaths(n_rounds=5, n_passes=1, vocabulary="open").fit(X)
+    state = pickle.loads(pickle.dumps(model.state_))
+    del state["workers"]
+    for one in state["passes"]:
+        rates = one["surroundings"]
+        kept = int(rates["sizes"][:4].sum())
+        rates.update({name: rates[name][:kept] for name in ("key", "n", "right")}, sizes=rates["sizes"][:4])
+        one["forest"]["feature"] = np.minimum(one["forest"]["feature"], 5)
+    model.state_, model._model = state, None
+    assert len(model.predict(X)) == 60
 
 
 def test_absent_experts_confidences_decoders_and_own_features():

@@ -34,7 +34,7 @@ def weigh_gaps(found: Posteriors, weight: float) -> Posteriors:
 
 
 def learn_gap_weight(found: Posteriors, offsets: NDArray[np.int64], X: ExpertPredictions) -> float:
-    """The weight with the fewest edits to the nearest gold; 1 unless they are fewer by more than a standard error.
+    """The weight with the fewest edits to the nearest gold; 1 unless they are fewer by more than two standard errors.
 
     Parameters
     ----------
@@ -48,11 +48,13 @@ def learn_gap_weight(found: Posteriors, offsets: NDArray[np.int64], X: ExpertPre
     gaps = (found.label == GAP) & (found.probability > 0)
     touched = np.flatnonzero(gaps.any(axis=1) & ((found.label != ABSENT).sum(axis=1) > 1))
     records = np.unique(np.searchsorted(offsets, touched, side="right") - 1)
+    if not len(records):
+        return 1.0
     errors = np.array([_errors(weigh_gaps(found, weight), offsets, X, records) for weight in WEIGHTS])
     plain = errors[WEIGHTS.index(1.0)]
     best = int(errors.sum(axis=1).argmin())
     gain = plain - errors[best]
-    return WEIGHTS[best] if gain.sum() > np.sqrt(len(gain)) * gain.std() else 1.0
+    return WEIGHTS[best] if gain.sum() > 2.0 * np.sqrt(len(gain)) * gain.std() else 1.0
 
 
 def _errors(

@@ -48,6 +48,40 @@ def support(labels, reliability, classes):
     return rows
 
 
+def worker_log_odds(labels, gold, workers, n, seen, strength):
+    """Of each of n workers and of one unknown, from the slots of the records `seen`; workers[record][expert]."""
+    cases, hits = [0] * (n + 1), [0] * (n + 1)
+    for r in seen:
+        for row, right in zip(labels[r], gold[r], strict=True):
+            if len({label for label in row if label != ABSENT}) > 1:
+                for j, label in enumerate(row):
+                    if label != ABSENT:
+                        cases[workers[r][j]] += 1
+                        hits[workers[r][j]] += label == right
+    pool = (sum(hits) + 1) / (sum(cases) + 2)
+    cases[n] = hits[n] = 0
+    rates = [(h + strength * pool) / (m + strength) for h, m in zip(hits, cases, strict=True)]
+    return [math.log(p / (1 - p)) for p in rates]
+
+
+def worker_row(row, label, x):
+    """What `worker_features` says of a label, with the log-odds x of who stands at each expert's place."""
+    own = [v for v, said in zip(x, row, strict=True) if said == label]
+    others = [v for v, said in zip(x, row, strict=True) if said not in (label, ABSENT)]
+    mean = [sum(side) / len(side) if side else math.nan for side in (own, others)]
+    return [mean[0], max(own, default=math.nan), mean[1], sum(own), sum(own) - sum(others)]
+
+
+def gap_errors(rows, lengths, gold, weight, distance):
+    """Edits of all records; rows hold {label: probability} of each slot, GAP among them; ties to the first."""
+    total, s = 0, 0
+    for length, right in zip(lengths, gold, strict=True):
+        best = [max(r, key=lambda label, r=r: r[label] * (weight if label == GAP else 1)) for r in rows[s : s + length]]
+        total += distance(right, [label for label in best if label != GAP])
+        s += length
+    return total
+
+
 def witten_bell(sequences, n_labels, order, history, label):
     """P(label | history) of interpolated Witten-Bell smoothing; n_labels is the border."""
     history = list(history)[max(0, len(history) - order + 1) :]
