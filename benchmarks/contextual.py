@@ -47,6 +47,8 @@ def predictions(records):
         alternatives=[r.get("gold_alternatives", []) for r in records],
         ids=[r["id"] for r in records],
     )
+    if any(r.get("workers") for r in records):
+        X = X.with_workers({name: [(r.get("workers") or {}).get(name) for r in records] for name in names})
     if not any(r.get("confidences") for r in records):
         return X
     given = {

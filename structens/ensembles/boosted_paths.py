@@ -2,7 +2,9 @@
 
 Which experts agree, how often each is right when it says just this, what stands to the left and right: boosted Hamming
 trees learn from all that which of the answers proposed in a slot is right (`structens.ensembles.candidate_model`), and
-the automaton is decoded by their probabilities. A vote by expert weights knows none of it.
+the automaton is decoded by their probabilities. A vote by expert weights knows none of it. Where records name `workers`
+it also learns how reliable each of them is, and of words how often each was right beside this rival. How much "nothing"
+counts is learnt from whole held-out answers.
 """
 
 from __future__ import annotations
