@@ -14,12 +14,12 @@ are 1, and n-grams stay as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structens.core import GAP, Encoder, ExpertPredictions, ParameterError, Ragged, Slots
+from structens.core import Encoder, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.core.predictions import encode_answers
 from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, known_to, slot_labels
 from structens.ensembles.confusions import (
@@ -34,14 +34,13 @@ from structens.ensembles.confusions import (
     tables,
 )
 from structens.ensembles.decoding import Decode
+from structens.ensembles.evidence import Evidence, evidence_of
 from structens.ensembles.halved_ngrams import (
-    Texts,
     best_order,
     grow_halves,
     half_of,
     halved_marginals,
     halved_paths,
-    joined,
     slots_of_records,
 )
 from structens.ensembles.log_linear import Part, fit_exponents
@@ -174,7 +173,7 @@ class DawidSkene(PosteriorEnsemble):
         self.by_worker_ = X.workers is not None
         self.sources_ = sources_of(X)
         slots = self._slots(X)
-        evidence = _evidence(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
+        evidence = evidence_of(slots, self._answers(slots, X), X, half_of(X.ids, self.seed), text)
         said = evidence.answers.said[evidence.answers.said >= 0]
         self.spread_ = np.bincount(said, minlength=n_labels + 1).astype(np.float64)
         default, learnt = self._default_exponents(evidence.answers), None
@@ -349,51 +348,3 @@ class DawidSkene(PosteriorEnsemble):
         if self.decode == "viterbi":
             path = halved_paths(now, self._trees(), half, float(self.exponents_[-1]))
         return Posteriors(slot_labels(label, answers.n_labels), found.probability, path)
-
-
-class Evidence(NamedTuple):
-    """All that is learnt from.
-
-    Attributes
-    ----------
-    slots : Slots
-    answers : Answers
-    gold : ndarray of int32, shape (n_slots,)
-        Truths, as in `Answers.said`; -1 for none.
-    known : ndarray of bool, shape (n_records,)
-        Records with gold.
-    half : ndarray of int64, shape (n_records,)
-        See `structens.ensembles.halved_ngrams`.
-    right : Ragged
-        Gold of each record, empty where there is none.
-    text : Ragged
-    """
-
-    slots: Slots
-    answers: Answers
-    gold: NDArray[np.int32]
-    known: NDArray[np.bool_]
-    half: NDArray[np.int64]
-    right: Ragged
-    text: Ragged
-
-    def texts(self, guess: Ragged, clamp: bool) -> Texts:
-        """What n-grams are learnt from: where gold is clamped, gold for both halves."""
-        free, known = np.flatnonzero(~self.known), np.flatnonzero(self.known)
-        right = self.right[known]
-        if clamp:
-            return Texts(guess[free], self.half[free], joined(right, self.text))
-        both = joined(guess[free], right)
-        return Texts(both, np.concatenate([self.half[free], self.half[known]]), self.text)
-
-
-def _evidence(slots: Slots, answers: Answers, X: ExpertPredictions, half: NDArray[np.int64], text: Ragged) -> Evidence:
-    n_labels = answers.n_labels
-    gold = np.where(slots.gold == GAP, n_labels, np.where(slots.gold < GAP, -1, slots.gold)).astype(np.int32)
-    known = X.has_gold
-    right = Ragged.from_lengths(np.zeros(0, np.int32), np.zeros(len(X), np.int64))
-    if known.any():
-        first = X.reference_offsets[:-1]
-        lengths = np.where(known, X.references.lengths[np.minimum(first, len(X.references) - 1)], 0)
-        right = Ragged.from_lengths(X.references[first[known]].values, lengths)
-    return Evidence(slots, answers, gold, known, half, right, text)
