@@ -10,6 +10,8 @@ from naive import boosting as naive
 
 from structens.boosting import AdaBoostMH, HammingTree, Stump
 from structens.boosting.exact_rounds import ExactRounds
+from structens.boosting.prediction import _in_single_precision
+from structens.boosting.prediction_kernels import code_rows
 from structens.boosting.settings import RoundSettings
 from structens.losses import signed_weights
 
@@ -177,3 +179,19 @@ def test_weights_change_as_the_definition_says():
     after, z = naive.reweighted(before.tolist(), (tree.coefficient * votes(tree, X).astype(float)).tolist())
     np.testing.assert_allclose(rounds.weights(), after, rtol=1e-9)
     np.testing.assert_allclose([tree.normalizer, z], np.sqrt(1 - tree.edge**2), rtol=1e-9)
+
+
+def test_thresholds_in_single_precision_are_reached_by_the_same_numbers():
+    thresholds = np.sort([-np.inf, -1e300, -0.1, 0.0, 1e-50, 0.1, 1.0 / 3.0, 1e300, np.inf])
+    rounded, first = _in_single_precision([thresholds, np.zeros(0)])
+    assert first.tolist() == [0, len(thresholds), len(thresholds)]
+    near = thresholds[np.abs(thresholds) < 1].astype(np.float32)
+    values = np.concatenate([near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))])
+    values = np.concatenate([values, np.array([np.nan, np.inf, -np.inf, 3e38, -3e38], np.float32)])
+    code = np.zeros(2 * 64, np.uint16)
+    work = np.zeros(64, np.float32), np.zeros(64, np.int32)
+    code_rows(values[:, None], np.zeros(2, np.int64), rounded, first, work, code)
+    expected = np.searchsorted(thresholds, values.astype(np.float64), side="right")
+    expected[np.isnan(values)] = len(thresholds) + 1
+    assert code[: len(values)].tolist() == expected.tolist()
+    assert code[64 : 64 + len(values)].tolist() == np.isnan(values).tolist()

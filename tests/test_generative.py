@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structens.align import align
 from structens.core import DataError, ExpertPredictions, ParameterError, Ragged
 from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble, slot_lattice
 from structens.ensembles.ngram_tree import checked, grow_ngrams, log_probability, step
+from structens.ensembles.opinions import opinion_behind, opinion_of
 from structens.ensembles.slot_lattice import Candidates, best_path, marginals
 from structens.ensembles.slot_lattice_kernels import sum_paths
 from structens.io.ensemble_file import load, save
@@ -97,6 +99,15 @@ def test_sums_merge_states_as_their_definition_says(seed, whole, width):
         found = naive.sums(label[a:b].tolist(), score[a:b].tolist(), model, 0.7, whole, width)
         assert np.allclose(out[0][a:b], found[0])
         assert (out[1][r], out[2][r]) == pytest.approx(found[1:])
+
+
+def test_an_opinion_is_that_behind_the_answer():
+    X, _ = noisy(40, (0.3, 0.35, 0.4))
+    model = ConfusionPaths().fit(X)
+    slots = align(X, mode="never")
+    said = opinion_of(model, slots, X), opinion_behind(model.combine(X), model, slots)
+    for one, other in zip(*said, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_confusions_learn_what_nobody_says_and_use_context():
