@@ -159,7 +159,7 @@ def paired(row, a, b, n=2000):
 
 def geometric(pairs):
     logs = [math.log(a / b) for a, b in pairs if a and b]
-    return math.exp(sum(logs) / len(logs)), len(logs)
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan, len(logs)
 
 
 def tables(known):
