@@ -420,6 +420,10 @@ def test_wrong_use_of_train_and_tag():
     run("train", "s.jsonl", "-o", "-").refused("name a file with -o", code=2)
     run("train", "s.jsonl", "-o", "s.jsonl").refused("--output would replace the input s.jsonl", code=2)
     run("train", "none.jsonl", "-o", "n").refused("none.jsonl: cannot be read")
+    with mock.patch.object(PositionTagger, "fit", side_effect=AssertionError):  # refused before it learns
+        run("train", "s.jsonl", "-o", "no/n", "--folds", 2).refused("no/n: cannot be written: there is no such file")
+        run(*train, "--folds", 2, "--out-of-fold", "no/o").refused("no/o: cannot be written")
+    assert sorted(os.listdir()) == ["m.structens", "s.jsonl"]
     run(*train, "--folds", 99).refused("s.jsonl: cannot cut 40 different sequences into 99 folds")
     run("tag", "s.jsonl", "-m", "none").refused("none: there is no such model file")
     put("v.jsonl", [{"id": 1, "features": [[1.0]]}])

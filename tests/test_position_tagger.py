@@ -226,6 +226,20 @@ def test_no_sequence_is_predicted_by_what_learnt_from_it(folds, monkeypatch):
     assert [len(row) for row in said.labels] == [len(row) for row in said.confidences] == [1, 2, 3] * 3
 
 
+def test_folds_that_part_equal_sequences_do_not_learn_from_the_like():
+    X, y = named([1, 2, 3, 2])
+    Spy.seen = []
+    cross_predict(
+        PositionTagger("matrix", Spy(), decode="position", calibrate=None),
+        [*X, X[0]],
+        [*y, y[0]],
+        folds=[0, 0, 1, 1, 1],
+    )
+    assert Spy.seen == [{2, 3}, {1}]
+    with pytest.raises(DataError, match="nothing is left to learn from; give folds that differ"):
+        cross_predict(PositionTagger("matrix", Spy()), [X[0]] * 2, [y[0]] * 2, folds=[0, 1])
+
+
 def test_what_chooses_weights_and_curves_is_held_out_too(monkeypatch):
     X, y = named([2, 3] * 6)
     from structens.ensembles.position_classifier import PositionClassifier

@@ -11,7 +11,7 @@ import typer
 
 from structens.cli import add_options as a
 from structens.cli import options as o
-from structens.cli.files import refuse_same_file
+from structens.cli.files import refuse_same_file, refuse_unwritable
 
 if TYPE_CHECKING:
     from structens.cli.job import Tally
@@ -115,6 +115,7 @@ def combine(
         },
         in_place=[("--save-model", "--model")],
     )
+    refuse_unwritable(output, save_model)
     added = Added(add or [], features, out_of_fold, in_sample)
     added.check(file, online=online)
     if model is not None:

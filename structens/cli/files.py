@@ -47,6 +47,20 @@ def refuse_same_file(
                 raise ParameterError(f"{option} and {earlier} must be different files; both are {other}")
 
 
+def refuse_unwritable(*paths: str | None) -> None:
+    """Refuse files that could not be written, before anything is learnt for them.
+
+    Raises
+    ------
+    DataError
+    """
+    from structens.io.output import check_output
+
+    for path in paths:
+        if path is not None:
+            check_output(path)
+
+
 def path_and_name(text: str) -> tuple[str, str]:
     """Path and name of a model given as ``path`` or ``path=name``; the name is else the file's, without its suffix.
 

@@ -8,7 +8,7 @@ import typer
 
 from structens.cli import add_options as a
 from structens.cli import options as o
-from structens.cli.files import refuse_same_file
+from structens.cli.files import refuse_same_file, refuse_unwritable
 
 
 def fit(
@@ -70,6 +70,7 @@ def fit(
     read = {"--constraint": o.constraint_file(constraint), "--features": features, "--text": text}
     read["--out-of-fold"] = out_of_fold
     refuse_same_file({"--output": output}, {"input": file, **read, **a.files_of(add)})
+    refuse_unwritable(output)
     added = Added(add or [], features, out_of_fold, in_sample)
     added.check(file)
     reading, chosen = o.chosen_options(ctx)

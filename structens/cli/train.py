@@ -8,7 +8,7 @@ import typer
 
 from structens.cli import options as o
 from structens.cli import tagger_options as t
-from structens.cli.files import refuse_same_file
+from structens.cli.files import refuse_same_file, refuse_unwritable
 
 
 def train(
@@ -96,6 +96,7 @@ def train(
     if time_limit is not None and not 0 < time_limit < float("inf"):
         raise ParameterError(f"time_limit must be a finite number > 0; got {time_limit!r}")
     refuse_same_file({"--output": output, "--out-of-fold": out_of_fold}, {"input": file, "--taggers": taggers})
+    refuse_unwritable(output, out_of_fold)
     t.refuse_foreign(ctx, format_of(file, format))
     reading = {name: ctx.params[name] for name in OPTIONS[format_of(file, format)]}
     plans = None if taggers is None else plans_of(ctx, taggers)

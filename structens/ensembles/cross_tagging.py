@@ -45,7 +45,8 @@ def cross_tag(
         sure: list[Any] = [None] * len(X)
         for k, kind in enumerate(kinds):
             inside = np.flatnonzero(fold == kind)
-            said = _one_fold(tagger, X, y, inside, f"{name}-{k}-{digest}", checkpoint)
+            others = np.flatnonzero(~np.isin(hashes, hashes[inside]))  # folds that are given may part equal sequences
+            said = _one_fold(tagger, X, y, inside, others, f"{name}-{k}-{digest}", checkpoint)
             for i, row, confidence in zip(inside.tolist(), said.labels, said.confidences, strict=True):
                 labels[i], sure[i] = row, confidence
             if progress is not None:
@@ -94,6 +95,7 @@ def _one_fold(
     X: Sequence[Any],
     y: Sequence[Sequence[str]],
     inside: NDArray[np.int64],
+    others: NDArray[np.int64],
     key: str,
     checkpoint: MutableMapping[str, Tagged] | None,
 ) -> Tagged:
@@ -102,8 +104,10 @@ def _one_fold(
         key = f"{key}-{blake2b(_plan(tagger).encode(), digest_size=6).hexdigest()}"
         if key in checkpoint:
             return checkpoint[key]
-    others = np.setdiff1d(np.arange(len(X)), inside).tolist()
-    learnt = unfitted(tagger).fit([X[i] for i in others], [y[i] for i in others])
+    if not len(others):
+        rule = "all sequences outside a fold are also in it: nothing is left to learn from"
+        raise DataError(rule, hint="give folds that differ in their sequences")
+    learnt = unfitted(tagger).fit([X[i] for i in others.tolist()], [y[i] for i in others.tolist()])
     said: Tagged = learnt.tag([X[i] for i in inside.tolist()])
     if checkpoint is not None:
         checkpoint[key] = said

@@ -100,7 +100,8 @@ def cross_predict(
     y : sequence of sequences of str
         Labels of the sequences; for taggers only.
     folds : int or sequence
-        A number of folds, dealt by hash; sequences of the same content share one. Or the fold of each sequence.
+        A number of folds, dealt by hash; sequences of the same content share one. Or the fold of each sequence;
+        no fold is then learnt for from what is of the same content as a sequence in it.
     random_state : int
         Seed of the folds.
     progress : callable, optional

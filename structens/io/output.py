@@ -95,6 +95,34 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[ByteSink]:
         raise
 
 
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that could not be written, before long work is done for it; what is no regular file passes.
+
+    Raises
+    ------
+    DataError
+        As `atomic_output`.
+
+    Examples
+    --------
+    >>> check_output("no/such/folder/out.jsonl")
+    Traceback (most recent call last):
+    structens.core.errors.DataError: no/such/folder/out.jsonl: cannot be written: there is no such file or directory
+    """
+    name = os.fsdecode(path)
+    try:
+        if os.path.isdir(name):
+            raise IsADirectoryError
+        if name == "-" or is_special(name):
+            return
+        target = os.path.realpath(name)
+        temporary = _temporary_name(target)
+        _open_aside(temporary, target).close()
+        os.unlink(temporary)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be written: {reason(error)}", path=name) from None
+
+
 def is_special(path: str) -> bool:
     """True for what is there and no regular file, and for the names of open files, which belong to who opened them.
 
