@@ -116,6 +116,8 @@ def test_data_that_does_not_fit():
     for X, y in (([], []), ([[]], [[]]), ([["a"]], [["A", "B"]]), ([["a"]], [[1]])):
         with pytest.raises(DataError):
             PositionTagger().fit(X, y)
+    with pytest.raises(DataError, match=r"subsample=1e-09 leaves no position of 2 sequences .*; give a larger share"):
+        PositionTagger(subsample=1e-9).fit([["a"], ["b"]], [["A"], ["B"]])
     X, y = chained(20)
     with pytest.raises(DataError, match="2 numbers"):
         small().fit(X, y).predict([np.ones((1, 2))])

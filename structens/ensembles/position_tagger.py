@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from structens.automata.label_acceptor import LabelAcceptor
 from structens.automata.label_chain import LabelChain
 from structens.boosting.calibration import Temperature, calibrator
-from structens.core import Alphabet, Estimator, NotFittedError, ParameterError
+from structens.core import Alphabet, DataError, Estimator, NotFittedError, ParameterError
 from structens.ensembles.features import labels_of_sequences, lengths_of, sequence_hashes
 from structens.ensembles.label_bigrams import LabelBigrams
 from structens.ensembles.label_decoding import after, greedy, half_log_odds, of_codes
@@ -154,6 +154,9 @@ class PositionTagger(Estimator):
         labels, classes = labels_of_sequences(X, y)
         if self.subsample < 1:
             kept = subsampled(X, self.subsample, self.random_state)
+            if not any(len(X[i]) for i in kept):
+                rule = f"subsample={self.subsample!r} leaves no position of {len(X)} sequences to learn from"
+                raise DataError(rule, hint="give a larger share or more sequences")
             X, y = [X[i] for i in kept], [y[i] for i in kept]
             labels, classes = labels_of_sequences(X, y)
         plan = Learning(self, X, labels, len(classes))
