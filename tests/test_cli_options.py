@@ -289,7 +289,9 @@ def parameters():
     return found
 
 
-@pytest.mark.parametrize("command", [combine.combine, fit.fit, evaluate.evaluate, train.train, tag.tag, collect.collect])
+@pytest.mark.parametrize(
+    "command", [combine.combine, fit.fit, evaluate.evaluate, train.train, tag.tag, collect.collect]
+)
 def test_every_option_is_a_parameter_of_the_same_name(command):
     known, options = parameters(), dict(inspect.signature(command).parameters)
     options.pop("ctx", None)  # typer's own
