@@ -171,6 +171,9 @@ def test_out_of_fold_answers_are_used_from_the_model_or_a_file():
     for row in inside.rows:
         votes = [label for label, who in zip(row["prediction"], row["experts"], strict=True) if "m" in who]
         assert all(label in said[row["id"]] for label in votes)
+    put("some.jsonl", [{k: v for k, v in row.items() if k != "confidences" or i} for i, row in enumerate(rows)])
+    some = ("--add", "plain.structens=m", "--out-of-fold", "some.jsonl", "--method", "vote")
+    assert run("combine", "s.jsonl", *some).rows == inside.rows
     put("half.jsonl", rows[:20])
     part = ("--add", "plain.structens=m", "--out-of-fold", "half.jsonl")
     run("combine", "s.jsonl", *part).refused("record 's20'", "and from 19 more of 40")

@@ -129,6 +129,7 @@ def test_one_label_one_sequence_and_empty_ones():
     assert tagger.predict([]) == []
     assert tagger.predict_proba([[]])[0].shape == (0, 1)
     assert tagger.confidences([["a"]])[0].tolist() == [1.0]
+    assert tagger.learnt_from([["a", "b"], [], ["b"]]).tolist() == [True, False, False]
 
 
 # ---- decoding

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from structens.core import DataError, ParameterError
 from structens.ensembles.tagged import Tagged, add_experts
 from structens.io import RecordBatch, iter_records, read_records
@@ -172,5 +174,6 @@ class Added:
             there = i is not None and answers[i] is not None
             a, b = kept.hypotheses.offsets[i : i + 2] if there and i is not None else (0, 0)
             labels.append(list(answers[i]) if there and i is not None else None)
-            confidences.append(None if not there or sure is None else sure[a:b])
+            known = there and sure is not None and not np.isnan(sure[a:b]).any()
+            confidences.append(sure[a:b] if known else None)
         return Tagged(labels, confidences)

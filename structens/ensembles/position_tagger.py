@@ -253,7 +253,7 @@ class PositionTagger(Estimator):
         return float((predicted == truth).mean())
 
     def learnt_from(self, X: Sequence[Any]) -> NDArray[np.bool_]:
-        """For each sequence whether it, or one of the same content, was among those learnt from.
+        """For each sequence whether it, or one of the same content, was learnt from; of an empty one nothing is.
 
         Raises
         ------
@@ -261,7 +261,8 @@ class PositionTagger(Estimator):
             Before `fit`.
         """
         self._check_fitted()
-        return np.isin(sequence_hashes(X), self.fingerprints_)
+        learnt: NDArray[np.bool_] = np.isin(sequence_hashes(X), self.fingerprints_) & (lengths_of(X) > 0)
+        return learnt
 
     # ---- from votes to labels
 
