@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -246,6 +247,13 @@ def test_files_that_are_no_npz(tmp_path):
     assert "the file is one array, no archive of several; write it with numpy.savez" in refused(
         read_feature_arrays, path
     )
+    np.savez(path, pixels=np.eye(4), offsets=np.array([0, 4]))
+    path.write_bytes(path.read_bytes().replace(b"}", b" "))  # a header without end, which is read before its checksum
+    assert "the npz archive is cut or damaged" in refused(read_feature_arrays, path)
+    np.savez_compressed(path, offsets=np.array([0, 4]))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("pixels", "a file of another kind")
+    assert "there is no array 'pixels'; there are offsets" in refused(read_feature_arrays, path)
     np.savez_compressed(path, pixels=np.eye(4), offsets=np.array([0, 4]))
     whole = path.read_bytes()
     for k in range(0, len(whole), 5):

@@ -174,6 +174,6 @@ class Added:
             there = i is not None and answers[i] is not None
             a, b = kept.hypotheses.offsets[i : i + 2] if there and i is not None else (0, 0)
             labels.append(list(answers[i]) if there and i is not None else None)
-            known = there and sure is not None and not np.isnan(sure[a:b]).any()
-            confidences.append(sure[a:b] if known else None)
+            own = None if not there or sure is None else sure[a:b]
+            confidences.append(None if own is None or np.isnan(own).any() else own)
         return Tagged(labels, confidences)
