@@ -166,8 +166,8 @@ def hide_gold(X: ExpertPredictions, hidden: NDArray[np.bool_]) -> ExpertPredicti
     Examples
     --------
     >>> X = ExpertPredictions.of({"a": ["cat", "dig"]}, gold=["cat", "dog"], alternatives=[["cats"], []])
-    >>> hide_gold(X, np.array([True, False])).gold, hide_gold(X, np.array([False, True])).references.to_list()
-    ([None, 'dog'], [[0, 1, 2], [0, 1, 2, 7]])
+    >>> hide_gold(X, np.array([True, False])).gold, hide_gold(X, np.array([False, True])).reference_offsets.tolist()
+    ([None, 'dog'], [0, 2, 2])
     """
     n_each = np.diff(X.reference_offsets)
     kept = X.references[np.flatnonzero(np.repeat(~hidden, n_each))]
