@@ -54,6 +54,10 @@ def test_timed_words_are_cut_at_the_segments_of_the_gold(tmp_path):
         "a: 1 words lie in no segment that is scored, and are left out",
         "b: no answer to 1 of 2 records (first 'rec1-A-2.00-3.00')",
     ]
+    twice = STM + b"rec1 1 spk2 0.00 1.00 good\n"  # people speak at once
+    overlapping = collect({"a": files["a"]}, named(tmp_path, two_stm=twice)["two"])
+    assert overlapping.notes == ["a: 1 words lie in no segment that is scored, and are left out"]
+    assert overlapping.records[2]["experts"] == {"a": ["good"]}
     alone = collect({"a": files["a"]})
     assert [record["id"] for record in alone.records] == ["rec1-1", "rec1-A"]
     assert alone.records[0]["experts"]["a"] == ["good", "day", "uh"]
@@ -82,6 +86,7 @@ def test_formats_are_joined_by_id(tmp_path):
         ("trn", b"{ a / b (u)\n", "there is { without }"),
         ("trn", b"a } (u)\n", "there is } without {"),
         ("trn", b"{ a / b } " * 7 + b"(u)\n", "more than 64 answers"),
+        ("trn", b"{ " * 3000 + b"(u)\n", "braces stand in more than 50 others"),
         ("stm", b"r 1 s 2.0\n", "the line has 4 columns, five are needed"),
         ("stm", b"r 1 s 2.0 1.0 a\n", "the segment ends at 1.0, before it begins at 2.0"),
         ("stm", b"r 1 s x 1.0 a\n", "a time in seconds is needed; got 'x'"),

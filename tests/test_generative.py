@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from structens.align import align
 from structens.core import DataError, ExpertPredictions, ParameterError, Ragged
-from structens.ensembles import ConfusionPaths, DawidSkene, ReliabilitySelection, make_ensemble, slot_lattice
+from structens.ensembles import (
+    ConfusionPaths,
+    DawidSkene,
+    MajorityVote,
+    ReliabilitySelection,
+    make_ensemble,
+    slot_lattice,
+)
 from structens.ensembles.ngram_tree import checked, grow_ngrams, log_probability, step
 from structens.ensembles.opinions import opinion_behind, opinion_of
 from structens.ensembles.slot_lattice import Candidates, best_path, marginals
@@ -161,3 +168,29 @@ def test_model_files(method, tmp_path):
 def test_options_out_of_range(model):
     with pytest.raises(ParameterError):
         model.fit(noisy(5, (0.1, 0.2))[0])
+
+
+def test_tags_of_equal_length_stay_so():
+    draw = np.random.default_rng(0)
+    gold = ["".join(draw.choice(list("ABC"), 6)) for _ in range(60)]
+
+    def noisy(row):
+        return "".join(c if draw.random() < 0.6 else draw.choice(list("ABCD")) for c in row)
+
+    said = {name: [noisy(row) for row in gold] for name in ("x", "y", "z")}
+    X = ExpertPredictions.of({name: rows[:40] for name, rows in said.items()}, gold=gold[:40])
+    new = {name: rows[40:] for name, rows in said.items()}
+    for method in (ConfusionPaths(), ConfusionPaths(shrinkage=0.1), DawidSkene()):
+        assert {len(row) for row in method.fit(X).predict(new)} == {6}
+
+
+def test_gold_without_any_answer_teaches_nothing():
+    nobody = ExpertPredictions.of({"a": [None] * 12, "b": [None] * 12}, gold=["ab"] * 12)
+    assert DawidSkene().fit(nobody).predict({"a": ["ab"], "b": ["ab"]}) == ["ab"]
+
+
+def test_score_counts_units_and_alternatives():
+    X = ExpertPredictions.of({"a": ["hello there"]}, gold=["hello world"], alternatives=[["x y"]], unit="word")
+    assert MajorityVote().fit(X).score(X) == 0.5
+    assert MajorityVote().fit(X).score({"a": ["x y"]}, ["x y"]) == 1.0
+    assert MajorityVote().fit(X).score(ExpertPredictions.of({"a": ["x y"]}, gold=["q r"], alternatives=[["x y"]])) == 1.0

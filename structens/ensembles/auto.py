@@ -234,7 +234,9 @@ class AutoEnsemble(Ensemble):
                     said[name] = learning.out_of_fold(made, after=watch)
                     continue
                 ready[name] = learning.learnt(made)  # it is nested itself, and keeps what it said out of fold
-                if made.out_of_fold is not None:
+                if made.out_of_fold is None:
+                    said[name] = learning.out_of_fold(made, after=watch)
+                else:
                     options = {"decode": self.decode, "restriction": self.restriction}
                     said[name] = said_by(made.out_of_fold[1], learning, options)
             except OutOfTimeError:

@@ -17,7 +17,6 @@ from structens.ensembles.decoding import Decode, Weighted, check_decode, decode_
 from structens.ensembles.n_best import NBest, n_best_answers
 from structens.ensembles.restriction import Restriction, check_restriction, compile_restriction
 from structens.ensembles.vote import Votes, shares, vote
-from structens.losses import edit_distance
 
 ALIGN = ("auto", "always", "never")
 TIES = ("order", "random")
@@ -216,12 +215,24 @@ class Ensemble(Estimator):
         return self.combine(X).confidences
 
     def score(self, X: Any, y: Sequence[Any] | None = None) -> float:
-        """One minus the token error rate (summed edit distance over summed gold length): higher is better."""
+        """One minus the token error rate: higher is better.
+
+        That is edits to the nearest gold, summed over the records that have some, over the summed units of gold.
+
+        Raises
+        ------
+        NotFittedError, DataError
+            As `combine`, and if no record has gold.
+        """
+        from structens.ensembles.out_of_fold import judged
+
         X = ExpertPredictions.of(X)
-        gold = X.gold if y is None else list(y)
-        pairs = [(a, g) for a, g in zip(self.predict(X), gold, strict=True) if g is not None]
-        length = sum(len(g) for _, g in pairs)
-        return 1.0 - sum(edit_distance(g, a) for a, g in pairs) / max(length, 1)
+        X = X if y is None else X.with_gold(y)
+        if not X.has_gold.any():
+            raise DataError("no record has gold, and a score compares with it")
+        done = self.combine(X[X.has_gold])
+        length = int(done.X.references.lengths[done.X.reference_offsets[:-1]].sum())
+        return float(1.0 - judged(done.prediction, done.X).errors.sum() / max(length, 1))
 
     def weighted_slots(self, X: Any) -> tuple[Slots, NDArray[np.float64]]:
         """The slots of records and the weight of each expert in each: the weighted path-expert automata.

@@ -54,7 +54,8 @@ def learn_gap_weight(found: Posteriors, offsets: NDArray[np.int64], X: ExpertPre
     plain = errors[WEIGHTS.index(1.0)]
     best = int(errors.sum(axis=1).argmin())
     gain = plain - errors[best]
-    return WEIGHTS[best] if gain.sum() > 2.0 * np.sqrt(len(gain)) * gain.std() else 1.0
+    # about zero, so that a few records that all gain by chance are not taken for certain
+    return WEIGHTS[best] if gain.sum() > 2.0 * np.sqrt(np.square(gain).sum()) else 1.0
 
 
 def _errors(

@@ -233,7 +233,7 @@ class ConfusionPaths(PosteriorEnsemble):
         part = answers._replace(said=answers.said[rows], who=answers.who[rows])
         truth = gold[rows]
         p = slots.n_experts
-        label = candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES)
+        label = self._stands(candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES), answers.n_labels)
         if not channel.is_closed:  # what nobody proposed cannot be chosen: such slots say nothing of exponents
             lost = ~(part.said == truth[:, None]).any(axis=1)
             label[lost], label[lost, 0] = -1, truth[lost]
@@ -241,12 +241,16 @@ class ConfusionPaths(PosteriorEnsemble):
         column = (label == truth[:, None]).argmax(axis=1)
         return Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, model)
 
+    def _stands(self, label: NDArray[np.int32], n_labels: int) -> NDArray[np.int32]:
+        """Candidates without "nothing" where slots are not aligned: something stands in every one of them."""
+        return label if self.aligned_ else np.where(label == n_labels, -1, label).astype(np.int32)
+
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         n_labels = len(X.alphabet)
         channel = self._channel(*self._extended(n_labels))
         answers = self._answers(slots, X, n_labels)
         e = self.exponents_
-        label = candidates_of(answers, channel, np.asarray(e["experts"], np.float64))
+        label = self._stands(candidates_of(answers, channel, np.asarray(e["experts"], np.float64)), n_labels)
         p = slots.n_experts
         groups = self._groups(p)
         own = np.asarray(e["experts"])[np.unique(groups, return_index=True)[1]]

@@ -98,8 +98,8 @@ def answers_by_worker(slots: Slots, X: ExpertPredictions, workers: list[str], n_
     if X.workers is None:
         who = np.full(shape, len(workers))
     else:
-        place = {name: i for i, name in enumerate(workers)}
-        rows = [[place.get(str(w), len(place)) for w in row] for row in X.workers.tolist()]
+        place: dict[str | None, int] = {name: i for i, name in enumerate(workers)}
+        rows = [[place.get(w if w is None else str(w), len(place)) for w in row] for row in X.workers.tolist()]
         who = np.array(rows, np.int64).reshape(-1, shape[1])[slots.record]
     return answers_of(slots.labels, who, n_labels, len(workers) + 1)
 

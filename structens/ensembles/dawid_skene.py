@@ -332,6 +332,8 @@ class DawidSkene(PosteriorEnsemble):
             label = self._candidates(chosen, part, truth)
             features, column = self._features(chosen, part, label), (label == truth[:, None]).argmax(axis=1)
             parts.append(Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, tree))
+        if not parts:
+            return self.exponents_.copy()
         n_groups = int(self._groups(slots.n_experts).max(initial=0)) + 1
         gap = self._channel(answers.n_labels).log_prior[-1]
         share = float(self.exponents_[-1]) * bool(self.ngrams_)

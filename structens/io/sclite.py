@@ -20,6 +20,8 @@ IGNORED = "IGNORE_TIME_SEGMENT_IN_SCORING"
 """Text of a segment that is not scored."""
 MOST_ALTERNATIVES = 64
 """Right answers of one record."""
+MOST_NESTED = 50
+"""Braces within braces."""
 
 _TRN_ID = re.compile(r"\(([^()\s]+)\)[ \t]*$")
 
@@ -143,13 +145,14 @@ def read_ctm(path: Source, segments: Sequence[Segment] | None = None) -> Answers
         timed.setdefault((columns[0], columns[1]), []).append(word)
     for key, words in timed.items():
         words.sort(key=lambda word: word.middle)
-        said.n_outside += len(words)
+        scored: set[int] = set()
         for ident, some in _by_segment(words, None if segments is None else inside.get(key, ()), "-".join(key)):
-            said.n_outside -= len(some)
+            scored.update(map(id, some))
             said.add(ident, [word.text for word in some], words[0].line)
             sure = [word.confidence for word in some if word.confidence is not None]
             if sure and len(sure) == len(some):
                 said.confidences[ident] = sure
+        said.n_outside += len(words) - len(scored)
     hint = None if segments is None else "recordings and channels must be named as in the segments"
     return said.checked(hint)
 
@@ -173,6 +176,8 @@ def expanded(words: Sequence[str], said: Answers, line: int) -> list[list[str]]:
 
 def _readings(words: list[str], at: int, depth: int, said: Answers, line: int) -> tuple[list[list[str]], int]:
     """What the words from a place on stand for, up to the / or } of the braces they are in, and where that is."""
+    if depth > MOST_NESTED:
+        raise said.error(f"braces stand in more than {MOST_NESTED} others", line)
     found: list[list[str]] = [[]]
     while at < len(words) and not (depth and words[at] in ("/", "}")):
         if words[at] == "}":
