@@ -193,4 +193,6 @@ def test_score_counts_units_and_alternatives():
     X = ExpertPredictions.of({"a": ["hello there"]}, gold=["hello world"], alternatives=[["x y"]], unit="word")
     assert MajorityVote().fit(X).score(X) == 0.5
     assert MajorityVote().fit(X).score({"a": ["x y"]}, ["x y"]) == 1.0
-    assert MajorityVote().fit(X).score(ExpertPredictions.of({"a": ["x y"]}, gold=["q r"], alternatives=[["x y"]])) == 1.0
+    assert (
+        MajorityVote().fit(X).score(ExpertPredictions.of({"a": ["x y"]}, gold=["q r"], alternatives=[["x y"]])) == 1.0
+    )
