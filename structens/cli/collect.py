@@ -10,8 +10,6 @@ import typer
 from structens.cli import options as o
 from structens.cli.files import refuse_same_file
 
-_FORMATS = ("auto", "conllu", "ctm", "dict", "jsonl", "stm", "trn", "tsv", "text", "kaldi")
-
 
 def collect(
     expert: Annotated[
@@ -27,7 +25,6 @@ def collect(
     format: Annotated[
         str,
         typer.Option(
-            callback=o.one_of(*_FORMATS),
             help="Of all files: auto (by their names' endings), conllu, ctm, dict (as CMUdict), jsonl, stm, trn, tsv "
             "(id, tab, text), text (one answer a line, joined by number) or kaldi (id, tokens).",
         ),

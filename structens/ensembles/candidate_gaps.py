@@ -34,7 +34,7 @@ def weigh_gaps(found: Posteriors, weight: float) -> Posteriors:
 
 
 def learn_gap_weight(found: Posteriors, offsets: NDArray[np.int64], X: ExpertPredictions) -> float:
-    """The weight with the fewest edits to the nearest gold; 1 unless they are fewer by more than two standard errors.
+    """The weight with the fewest edits to the nearest gold; 1 unless the gain is over two standard errors (about zero).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def learn_gap_weight(found: Posteriors, offsets: NDArray[np.int64], X: ExpertPre
     plain = errors[WEIGHTS.index(1.0)]
     best = int(errors.sum(axis=1).argmin())
     gain = plain - errors[best]
-    # about zero, so that a few records that all gain by chance are not taken for certain
+    # about zero: a few records that all gain alike are not taken for certain
     return WEIGHTS[best] if gain.sum() > 2.0 * np.sqrt(np.square(gain).sum()) else 1.0
 
 

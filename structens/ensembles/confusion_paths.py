@@ -32,6 +32,7 @@ from structens.ensembles.confusions import (
     tables,
 )
 from structens.ensembles.decoding import Decode
+from structens.ensembles.halved_ngrams import joined, slots_of_records
 from structens.ensembles.log_linear import Part, fit_exponents
 from structens.ensembles.model_selection import folds
 from structens.ensembles.ngram_tree import NGramTree, checked, grow_ngrams
@@ -229,11 +230,12 @@ class ConfusionPaths(PosteriorEnsemble):
         model: NGramTree | None,
     ) -> Part:
         chosen = slots[inside]
-        rows = np.repeat(slots.offsets[inside] - chosen.offsets[:-1], chosen.lengths) + np.arange(len(chosen.labels))
+        rows, _ = slots_of_records(slots.offsets, inside)
         part = answers._replace(said=answers.said[rows], who=answers.who[rows])
         truth = gold[rows]
         p = slots.n_experts
-        label = self._stands(candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES), answers.n_labels)
+        label = candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES)
+        label = label if self.aligned_ else without_nothing(label, answers.n_labels)
         if not channel.is_closed:  # what nobody proposed cannot be chosen: such slots say nothing of exponents
             lost = ~(part.said == truth[:, None]).any(axis=1)
             label[lost], label[lost, 0] = -1, truth[lost]
@@ -241,16 +243,13 @@ class ConfusionPaths(PosteriorEnsemble):
         column = (label == truth[:, None]).argmax(axis=1)
         return Part(chosen.offsets, slot_labels(label, answers.n_labels), features, column, model)
 
-    def _stands(self, label: NDArray[np.int32], n_labels: int) -> NDArray[np.int32]:
-        """Candidates without "nothing" where slots are not aligned: something stands in every one of them."""
-        return label if self.aligned_ else np.where(label == n_labels, -1, label).astype(np.int32)
-
     def _posteriors(self, slots: Slots, X: ExpertPredictions) -> Posteriors:
         n_labels = len(X.alphabet)
         channel = self._channel(*self._extended(n_labels))
         answers = self._answers(slots, X, n_labels)
         e = self.exponents_
-        label = self._stands(candidates_of(answers, channel, np.asarray(e["experts"], np.float64)), n_labels)
+        label = candidates_of(answers, channel, np.asarray(e["experts"], np.float64))
+        label = label if self.aligned_ else without_nothing(label, n_labels)
         p = slots.n_experts
         groups = self._groups(p)
         own = np.asarray(e["experts"])[np.unique(groups, return_index=True)[1]]
@@ -281,6 +280,17 @@ OUTSIDE = -9
 """Code of a label that the n-grams have not met."""
 
 
+def without_nothing(label: NDArray[np.int32], n_labels: int) -> NDArray[np.int32]:
+    """Candidates of slots that are not aligned: something stands in every one of them.
+
+    Examples
+    --------
+    >>> without_nothing(np.array([[3, 4, -1]], np.int32), 4).tolist()
+    [[3, -1, -1]]
+    """
+    return np.where(label == n_labels, -1, label).astype(np.int32)
+
+
 def slot_labels(label: NDArray[np.int32], n_labels: int) -> NDArray[np.int32]:
     """Candidates in the codes of slots: GAP and ABSENT in place of n_labels and -1.
 
@@ -300,7 +310,4 @@ def known_to(labels: NDArray[np.int32], n_labels: int) -> NDArray[np.int32]:
 def _ngrams(right: Ragged, texts: Ragged, n_labels: int, order: int) -> NGramTree | None:
     if order < 1 or not len(right):
         return None
-    both = Ragged.from_lengths(
-        np.concatenate([right.values, texts.values]).astype(np.int32), np.concatenate([right.lengths, texts.lengths])
-    )
-    return grow_ngrams(both, n_labels, order)
+    return grow_ngrams(joined(right, texts), n_labels, order)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from structens.core import Encoder, ExpertPredictions, ParameterError, Ragged, Slots
 from structens.core.predictions import encode_answers
-from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, known_to, slot_labels
+from structens.ensembles.confusion_paths import MOST_LABELS, VOCABULARIES, known_to, slot_labels, without_nothing
 from structens.ensembles.confusions import (
     Answers,
     Shrinkage,
@@ -248,9 +248,7 @@ class DawidSkene(PosteriorEnsemble):
         each = self.exponents_[:p] if self._groups(p).any() else np.full(p, self.exponents_[0])
         most = answers.n_labels + 1 if self.closed_ else p + 1
         found = candidates_of(answers, self._channel(answers.n_labels), each, gold, min(most, max(p + 1, 8)))
-        if not self.aligned_:  # something stands in every slot
-            found[found == answers.n_labels] = -1
-        return found
+        return found if self.aligned_ else without_nothing(found, answers.n_labels)
 
     def _scored(self, slots: Slots, answers: Answers, label: NDArray[np.int32]) -> Candidates:
         """Candidates with their scores, in the codes that the n-grams know."""
