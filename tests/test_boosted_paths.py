@@ -26,8 +26,9 @@ from structens.ensembles.candidate_logit import fit_logit, slot_posteriors
 from structens.ensembles.candidate_model import Truth, learn_language
 from structens.ensembles.candidate_rates import SUPPORTERS, learn_like_cases, supporter_keys, surrounding_keys
 from structens.ensembles.candidate_state import model_of, state_of
-from structens.ensembles.candidate_workers import STRENGTH, learn_workers, worker_features, worker_numbers
+from structens.ensembles.candidate_workers import STRENGTH, learn_workers, worker_features
 from structens.ensembles.candidates import candidates
+from structens.ensembles.confusions import worker_numbers
 from structens.ensembles.label_classes import frequent_labels
 from structens.ensembles.label_ngram import learn_ngram, log_probability
 from structens.ensembles.ngram_tree import grow_ngrams, step

@@ -25,8 +25,8 @@ from structens.ensembles.candidate_features import view_of
 from structens.ensembles.candidate_gaps import learn_gap_weight, weigh_gaps
 from structens.ensembles.candidate_model import CandidateModel, Scene, Settings, Truth, learn_candidates, learn_language
 from structens.ensembles.candidate_state import model_of, state_of
-from structens.ensembles.candidate_workers import worker_numbers
 from structens.ensembles.candidates import Candidates, candidates
+from structens.ensembles.confusions import sources_of, worker_numbers
 from structens.ensembles.decoding import Decode
 from structens.ensembles.label_classes import class_table, frequent_labels, gold_classes
 from structens.ensembles.label_ngram import MOST_ORDER
@@ -179,8 +179,7 @@ class BoostedPaths(PosteriorEnsemble):
         self.n_steps_, self.right_, self.calibration_, self.state_ = -1, np.zeros(0, np.int64), {}, {}
         self.scale_, self.ngram_, self.gap_ = 0.0, {}, 1.0
         self.words_, self.lexicon_, self.confident_ = [], {}, X.confidence is not None
-        people = [] if X.workers is None else X.workers.ravel().tolist()
-        self.workers_ = sorted({str(name) for name in people if name is not None})
+        self.workers_ = [] if X.workers is None else sources_of(X)
         if len(X) < FEWEST_RECORDS:
             return
         proposed = candidates(slots.labels)

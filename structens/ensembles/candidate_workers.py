@@ -23,23 +23,6 @@ WORKERS = ("workers", "best worker", "other workers", "workers' votes", "workers
 """Columns of `worker_features`."""
 
 
-def worker_numbers(names: NDArray[np.object_] | None, shape: tuple[int, int], known: list[str]) -> Ints:
-    """Place of each name among those known; that after the last for others, and for none.
-
-    Examples
-    --------
-    >>> worker_numbers(np.array([["eve", None], ["ann", "bob"]], object), (2, 2), ["ann", "eve"]).tolist()
-    [[1, 2], [0, 2]]
-    """
-    place: dict[str | None, int] = {name: k for k, name in enumerate(known)}
-    if names is None:
-        return np.full(shape, len(place), np.int64)
-    rows = [
-        [len(place) if name is None else place.get(str(name), len(place)) for name in row] for row in names.tolist()
-    ]
-    return np.array(rows, np.int64).reshape(shape)
-
-
 def learn_workers(
     view: View, workers: Ints, right: NDArray[np.bool_], fold: Ints, shape: tuple[int, int]
 ) -> NDArray[np.float32]:

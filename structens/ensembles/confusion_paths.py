@@ -235,7 +235,6 @@ class ConfusionPaths(PosteriorEnsemble):
         truth = gold[rows]
         p = slots.n_experts
         label = candidates_of(part, channel, np.ones(p), truth, FIT_CANDIDATES)
-        label = label if self.aligned_ else without_nothing(label, answers.n_labels)
         if not channel.is_closed:  # what nobody proposed cannot be chosen: such slots say nothing of exponents
             lost = ~(part.said == truth[:, None]).any(axis=1)
             label[lost], label[lost, 0] = -1, truth[lost]
@@ -249,7 +248,8 @@ class ConfusionPaths(PosteriorEnsemble):
         answers = self._answers(slots, X, n_labels)
         e = self.exponents_
         label = candidates_of(answers, channel, np.asarray(e["experts"], np.float64))
-        label = label if self.aligned_ else without_nothing(label, n_labels)
+        if not self.aligned_:  # in learning "nothing" stays a rival: exponents are better by it
+            label = without_nothing(label, n_labels)
         p = slots.n_experts
         groups = self._groups(p)
         own = np.asarray(e["experts"])[np.unique(groups, return_index=True)[1]]

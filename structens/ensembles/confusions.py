@@ -84,6 +84,23 @@ def sources_of(X: ExpertPredictions) -> list[str]:
     return sorted({str(w) for w in X.workers.ravel() if w is not None})
 
 
+def worker_numbers(names: NDArray[np.object_] | None, shape: tuple[int, int], known: list[str]) -> NDArray[np.int64]:
+    """Place of each name among those known; that after the last for others, and for none.
+
+    Examples
+    --------
+    >>> worker_numbers(np.array([["eve", None], ["ann", "bob"]], object), (2, 2), ["ann", "eve"]).tolist()
+    [[1, 2], [0, 2]]
+    """
+    place: dict[str | None, int] = {name: k for k, name in enumerate(known)}
+    if names is None:
+        return np.full(shape, len(place), np.int64)
+    rows = [
+        [len(place) if name is None else place.get(str(name), len(place)) for name in row] for row in names.tolist()
+    ]
+    return np.array(rows, np.int64).reshape(shape)
+
+
 def answers_by_worker(slots: Slots, X: ExpertPredictions, workers: list[str], n_labels: int) -> Answers:
     """Answers of workers; those not among these, or not named, are one more source, the last.
 
@@ -94,13 +111,7 @@ def answers_by_worker(slots: Slots, X: ExpertPredictions, workers: list[str], n_
     >>> answers_by_worker(align(X), X, ["u", "v"], 2).who.tolist()
     [[1, 2]]
     """
-    shape = slots.labels.shape
-    if X.workers is None:
-        who = np.full(shape, len(workers))
-    else:
-        place: dict[str | None, int] = {name: i for i, name in enumerate(workers)}
-        rows = [[place.get(w if w is None else str(w), len(place)) for w in row] for row in X.workers.tolist()]
-        who = np.array(rows, np.int64).reshape(-1, shape[1])[slots.record]
+    who = worker_numbers(X.workers, (len(X), slots.n_experts), workers)[slots.record]
     return answers_of(slots.labels, who, n_labels, len(workers) + 1)
 
 
