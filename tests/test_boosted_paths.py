@@ -253,6 +253,7 @@ def test_nothing_counts_less_where_answers_are_too_short():
     X = ExpertPredictions.of({"e": ["a"] * 40}, gold=["aa"] * 40)
     assert learn_gap_weight(slots, np.arange(0, 81, 2), X) == min(w for w in WEIGHTS if w < 0.45 / 0.55)
     assert learn_gap_weight(slots, np.arange(0, 81, 2), X.with_gold([""] * 40)) == 1.0
+    assert learn_gap_weight(Posteriors(*(part[:6] for part in slots[:2])), np.arange(0, 7, 2), X[:3]) == 1.0
 
 
 def confused(n=150, seed=0, unknown=()):

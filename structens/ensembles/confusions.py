@@ -89,8 +89,8 @@ def worker_numbers(names: NDArray[np.object_] | None, shape: tuple[int, int], kn
 
     Examples
     --------
-    >>> worker_numbers(np.array([["eve", None], ["ann", "bob"]], object), (2, 2), ["ann", "eve"]).tolist()
-    [[1, 2], [0, 2]]
+    >>> worker_numbers(np.array([["eve", None], ["ann", "bob"]], object), (2, 2), ["None", "ann", "eve"]).tolist()
+    [[2, 3], [1, 3]]
     """
     place: dict[str | None, int] = {name: k for k, name in enumerate(known)}
     if names is None:
